@@ -67,11 +67,20 @@ type Options struct {
 	URL            string         // where the handler is served, such as http://127.0.0.1:8080; may be empty
 	PublicURL      string         // where clients reach the document's base path through a proxy, a URI
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is trusted, as it is on Unix sockets
+	MaxBody        int64          // bytes of a request body; 0 means DefaultMaxBody
+	Timeout        time.Duration  // for the work on a request; 0 means DefaultTimeout
 	MaxInFlight    int            // requests in flight; 0 means DefaultMaxInFlight
 	RateLimit      float64        // requests per second per key; 0 means no limit
 	AllowOrigins   []string       // of web pages that may use the operations (CORS); * stands for anything
 	Docs           Docs           // the documentation page
 }
+
+// Defaults of the limits in Options.
+const (
+	DefaultMaxBody     = 64 << 10
+	DefaultTimeout     = 8 * time.Second
+	DefaultMaxInFlight = 256
+)
 
 // Handler is the http.Handler of a document.
 type Handler struct {
@@ -93,6 +102,7 @@ func New(document *Document, service Service, o Options) (*Handler, error) {
 	if o.LogBlocked == nil {
 		o.LogBlocked = func() bool { return false }
 	}
+	o.MaxBody, o.Timeout = cmp.Or(o.MaxBody, DefaultMaxBody), cmp.Or(o.Timeout, DefaultTimeout)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	h := &Handler{
 		document: document, service: service, options: o, echo: echo.New(),

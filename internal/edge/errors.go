@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 
@@ -22,7 +21,6 @@ var messages = map[fault.Kind]string{
 	fault.NotFound:             "there is no such resource",
 	fault.MethodNotAllowed:     "this path does not support the method; the Allow header lists those it does",
 	fault.RequestTimeout:       "the body did not arrive in time; try again",
-	fault.PayloadTooLarge:      fmt.Sprintf("the body is larger than %d bytes", maxBody),
 	fault.UnsupportedMediaType: "the body has another media type",
 	fault.IdempotencyKeyReused: "this Idempotency-Key was used for another request",
 	fault.RateLimited:          "too many requests; try again later",

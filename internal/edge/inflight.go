@@ -10,9 +10,6 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// DefaultMaxInFlight is the default of Options.MaxInFlight.
-const DefaultMaxInFlight = 256
-
 var errOverloaded = errors.New("too many requests are in flight, or with this API key")
 
 // inFlight limits the requests to operations. A request passes the limits of its API key,
@@ -22,7 +19,7 @@ type inFlight struct {
 	// Of all requests:
 	admitted *semaphore.Weighted // those that run, or wait for a place to run
 	running  *semaphore.Weighted
-	decoding *semaphore.Weighted // those whose body is decoded: 64 KiB may become megabytes
+	decoding *semaphore.Weighted // those whose body is decoded: 64 KiB of JSON may become megabytes
 
 	// Of the requests of one key:
 	maxOfKey        int64 // how many may be in flight, which bounds the memory of their bodies

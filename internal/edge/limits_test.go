@@ -88,7 +88,7 @@ func (d *decoding) UnmarshalJSON([]byte) error {
 // and that a request that waits too long for its turn is refused.
 func TestDecoding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, Options{})
+		s := newServer(t, Options{Timeout: 3 * time.Second})
 		limit, processors := s.inFlight.decoding, int64(runtime.GOMAXPROCS(0))
 		s.library.handlers["addBook"] = func(c echo.Context) error {
 			body := decoding(func() {
@@ -108,7 +108,7 @@ func TestDecoding(t *testing.T) {
 				"got %d after %v, want %d after %v", got, time.Since(start), want, after)
 			limit.Release(others)
 		}
-		send(processors, 503, 8*time.Second)
+		send(processors, 503, 3*time.Second)
 		send(processors-1, 200, 0)
 		assert(t, limit.TryAcquire(processors), "afterwards: a body is still being decoded")
 	})
@@ -117,7 +117,7 @@ func TestDecoding(t *testing.T) {
 // TestSlowBody checks that a request whose body has not arrived holds no place.
 func TestSlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, Options{MaxInFlight: 1})
+		s := newServer(t, Options{MaxInFlight: 1, MaxBody: 13})
 		body, send := io.Pipe()
 		status := make(chan int)
 		go func() {
@@ -133,6 +133,7 @@ func TestSlowBody(t *testing.T) {
 		_ = send.Close()
 		got = <-status
 		assert(t, got == 200, "the slow request: got status %d, want 200", got)
+		wantError(t, s.send("POST /v1/books", `{"title":"aa"}`), fault.PayloadTooLarge, "the body is larger than 13 bytes")
 	})
 }
 

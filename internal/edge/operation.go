@@ -7,14 +7,10 @@ import (
 	"math"
 	"net/http"
 	"strings"
-	"time"
 
 	"example.com/petstore/internal/fault"
 	"github.com/labstack/echo/v4"
 )
-
-// requestTimeout limits the work on one request.
-const requestTimeout = 8 * time.Second
 
 // serveOperation returns the middleware of one operation: everything that
 // happens between the router and the generated code, from top to bottom.
@@ -37,7 +33,7 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 
 			// net/http also cancels the context of a request if the client has
 			// closed only its side of the connection.
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), requestTimeout)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), h.options.Timeout)
 			defer cancel()
 			call := startCall(ctx, c, op.OperationID)
 			client := "" // the caller or, if the operation needs no key, the address
@@ -63,7 +59,7 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 			// is wrong with the request is said afterwards, because a 503 comes first.
 			invalid := op.validateParameters(c)
 			if invalid == nil {
-				call.body, invalid = op.readBody(c)
+				call.body, invalid = op.readBody(c, h.options.MaxBody)
 			}
 			if !h.inFlight.acquire(ctx, share) {
 				return h.overloaded()

@@ -22,11 +22,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Limits of a request body: its size in bytes, and how deep its JSON may be nested.
-const (
-	maxBody  = 64 << 10
-	maxDepth = 100
-)
+// maxDepth limits how deep the JSON of a body may be nested.
+const maxDepth = 100
 
 var (
 	// jsonTypes matches the media types that a body may have.
@@ -108,31 +105,36 @@ func checkText(schema *openapi3.Schema, values []string) string {
 	return ""
 }
 
-// readBody returns the body of a request, nil if the operation takes none.
-func (op *operation) readBody(c echo.Context) ([]byte, error) {
+// readBody returns the body of a request, of at most limit bytes. It returns nil if the
+// operation takes no body.
+func (op *operation) readBody(c echo.Context, limit int64) ([]byte, error) {
 	r := c.Request()
 	if op.body == nil || r.ContentLength == 0 && !op.RequestBody.Value.Required {
 		return nil, nil
 	}
-	if r.ContentLength > maxBody {
-		return nil, fault.New(fault.PayloadTooLarge, "")
+	if r.ContentLength > limit {
+		return nil, tooLarge(limit)
 	}
 	if err := op.checkMediaType(c); err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, maxBody))
-	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, limit))
+	_, exceeded := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, fault.Wrap(fault.RequestTimeout, err)
-	case tooLarge:
-		return nil, fault.New(fault.PayloadTooLarge, "")
+	case exceeded:
+		return nil, tooLarge(limit)
 	case err != nil:
 		return nil, &fault.Error{Kind: fault.InvalidBody, Message: "the body could not be read completely", Err: err}
 	case len(body) == 0 && op.RequestBody.Value.Required:
 		return nil, fault.New(fault.InvalidBody, "a body is required")
 	}
 	return body, nil
+}
+
+func tooLarge(limit int64) error {
+	return fault.New(fault.PayloadTooLarge, fmt.Sprintf("the body is larger than %d bytes", limit))
 }
 
 // checkMediaType rejects a body that is compressed or of another media type, and says in

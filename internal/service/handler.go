@@ -20,6 +20,13 @@ import (
 // challenges.
 const Name = "petstore"
 
+// Limits of a request. Where openapi.yaml and deploy/ have them, a test compares. A process
+// that stops waits 9 s for requests.
+const (
+	MaxBody = edge.DefaultMaxBody // bytes
+	Timeout = edge.DefaultTimeout
+)
+
 var _ edge.Service = (*service)(nil)
 
 // service implements edge.Service.
@@ -36,7 +43,7 @@ func NewHandler(store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.
 	if err != nil {
 		return nil, err
 	}
-	o.Name = Name
+	o.Name, o.MaxBody, o.Timeout = Name, MaxBody, Timeout
 	if o.PublicURL != "" {
 		o.PublicURL = strings.TrimSuffix(strings.TrimRight(o.PublicURL, "/"), document.Base) + document.Base
 	}

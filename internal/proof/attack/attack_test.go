@@ -18,6 +18,7 @@ import (
 
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
+	"example.com/petstore/internal/service"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 	patience   = 5 * time.Second // how long a client with another key may wait for a response
 	attackTime = 9 * time.Second // how long an attack lasts
 	attacker   = "the-key-of-the-attacker"
-	maxBody    = 64 << 10
+	maxBody    = service.MaxBody
 )
 
 var path = example.ListPath()

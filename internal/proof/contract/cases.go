@@ -13,13 +13,14 @@ import (
 	"example.com/petstore/gen"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/service"
 )
 
 // cases tests single requests.
 func (s *suite) cases(t *testing.T) {
 	body, address := example.Body(), strings.NewReplacer(s.document.Servers[0].URL, s.address)
 	yaml, asJSON := address.Replace(string(gen.Document)), address.Replace(string(gen.DocumentJSON))
-	padded := body + strings.Repeat(" ", maxBody-len(body))
+	padded := body + strings.Repeat(" ", service.MaxBody-len(body))
 	for _, c := range []testCase{
 		// Lists.
 		{send: "GET /v1/pets?limit=1", want: "200"},

@@ -16,10 +16,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"example.com/petstore/internal/example"
+	"example.com/petstore/internal/service"
 )
-
-// maxBody is the size of a body that the document promises.
-const maxBody = 64 << 10
 
 // operation is an operation of the document.
 type operation struct {
@@ -104,7 +102,7 @@ func (s *suite) bodies(t *testing.T) {
 			continue
 		}
 		object := schema(o.RequestBody.Value.Content)
-		send, whole, spaces := o.method+" "+o.path("", ""), example.BodyOf(object), strings.Repeat(" ", maxBody+1)
+		send, whole, spaces := o.method+" "+o.path("", ""), example.BodyOf(object), strings.Repeat(" ", service.MaxBody+1)
 		for _, body := range []string{
 			"", "{", "[]", whole + "{}", "\ufeff" + whole,
 			example.BodyOf(object, `"x":1`, `"x":1`), example.BodyOf(object, "\"x\":\"\xff\""), example.BodyOf(object, `"x":"\ud800"`),

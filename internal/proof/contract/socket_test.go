@@ -14,6 +14,7 @@ import (
 
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
+	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/memory"
 )
 
@@ -150,7 +151,7 @@ var socketCases = []struct {
 	{name: "chunked", send: add(chunked) + chunk("{") + chunk(body[1:]) + chunk(""), want: "201 close"},
 	{name: "length and chunked", send: add(length(5), chunked) + chunk(body) + chunk(""), want: "201 close"},
 	{name: "a chunk that is too long", send: add(chunked) + "5\r\nabcdefgh\r\n" + chunk(""), want: "400 invalid_body close"},
-	{name: "chunks past the limit", send: add(chunked) + chunk(strings.Repeat(" ", maxBody+1)), want: "413 payload_too_large close"},
+	{name: "chunks past the limit", send: add(chunked) + chunk(strings.Repeat(" ", service.MaxBody+1)), want: "413 payload_too_large close"},
 	{name: "a body that does not arrive", send: add(length(50000)) + "{", want: "408 request_timeout close"},
 	{name: "a body for GET", send: message("GET "+list, auth, length(8)) + "not JSON", want: "200 close"},
 	{name: "a body for a 404", send: message("POST /nothing", length(8)) + "not JSON", want: "404 not_found close"},
@@ -164,5 +165,5 @@ var socketCases = []struct {
 	{name: "no key", send: cut(add(length(50000)), auth), want: "401 unauthorized close"},
 	{name: "no key, expecting", send: cut(add(length(30), "Expect: 100-continue"), auth), want: "401 unauthorized close"},
 	{name: "another type", send: cut(add(length(50000)), isJSON), want: "415 unsupported_media_type close"},
-	{name: "announced too long", send: add(length(maxBody + 1)), want: "413 payload_too_large close"},
+	{name: "announced too long", send: add(length(service.MaxBody + 1)), want: "413 payload_too_large close"},
 }
