@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -30,6 +31,8 @@ var (
 	jsonTypes = regexp.MustCompile(`^application/([a-z0-9.-]+\+)?json$`)
 	// numberForm matches a number as JSON writes it.
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+	// offsetForm matches a time with an offset whose + was decoded to a space.
+	offsetForm = regexp.MustCompile(`:\d\d(\.\d+)? \d\d:\d\d$`)
 )
 
 // validateParameters checks the parameters of a request against the document.
@@ -61,7 +64,11 @@ func (op *operation) validateParameters(c echo.Context) error {
 			return fault.New(kind, p.Name+" "+wrong)
 		}
 		if err := openapi3filter.ValidateParameter(r.Context(), input, p); err != nil {
-			return fault.New(kind, describe(err, p.Name, p.Schema.Value))
+			message := describe(err, p.Name, p.Schema.Value)
+			if p.In == openapi3.ParameterInQuery && slices.ContainsFunc(values, offsetForm.MatchString) {
+				message += "; a + in a query must be written as %2B"
+			}
+			return fault.New(kind, message)
 		}
 	}
 	return nil

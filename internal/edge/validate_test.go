@@ -27,6 +27,8 @@ func TestParameters(t *testing.T) {
 		{"GET /v1/books?tag=abcd", "", 400, "tag[0] is invalid: maximum string length is 3"},
 		{"GET /v1/books?level=1&level=x", "", 400, "level must be an integer of 64 bits, written in digits"},
 		{"GET /v1/books?from=2026-02-30", "", 400, "from must be a valid date"},
+		{"GET /v1/books?at=2026-02-28T10:30:00.5+01:00", "", 400, `at must be a valid date-time; a + in a query must be written as %2B"`},
+		{"GET /v1/books?at=2026-02-28", "", 400, `at must be a valid date-time"`},
 		{"GET /v1/books?kind=%FF", "", 400, "kind must be in UTF-8"},
 		{"GET /v1/books?" + strings.Repeat("&", 10_000), "", 400, "too many parameters"},
 		{"GET /v1/books:count", "", 200, `""`},
@@ -46,7 +48,7 @@ func TestParameters(t *testing.T) {
 	}
 	s.library.handlers["listBooks"] = func(c echo.Context) error { return c.String(http.StatusOK, c.QueryString()) }
 	for _, query := range []string{
-		"", "limit=100", "year=-5", "price=1e1", "level=1&level=2", "from=2024-02-29", "sold=true", "tag=a&tag=b",
+		"", "limit=100", "year=-5", "price=1e1", "level=1&level=2", "from=2024-02-29", "at=2026-02-28T10:30:00.5%2B01:00", "sold=true", "tag=a&tag=b",
 		"unknown=1&unknown=2",
 	} {
 		w := s.send("GET /v1/books?"+query, "")
