@@ -20,6 +20,8 @@ import (
 
 	"example.com/petstore/internal/fault"
 	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 //go:embed testdata/books.yaml
@@ -111,13 +113,22 @@ func (l *library) open(document string, o Options) (*Handler, error) {
 // server is the handler of a library, with its log.
 type server struct {
 	*Handler
-	library *library
-	log     bytes.Buffer
+	library  *library
+	log      bytes.Buffer
+	registry *prometheus.Registry
+}
+
+// wantMetric checks that the metrics have a line.
+func (s *server) wantMetric(t *testing.T, line string) {
+	t.Helper()
+	got := do(promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}), newRequest("GET /metrics", "")).Body.String()
+	assert(t, strings.Contains(got, line+"\n"), "metrics: got %s, want %s in it", got, line)
 }
 
 func newServer(t *testing.T, o Options) *server {
 	t.Helper()
-	s := &server{library: &library{handlers: map[string]echo.HandlerFunc{}}}
+	s := &server{library: &library{handlers: map[string]echo.HandlerFunc{}}, registry: prometheus.NewRegistry()}
+	o.Metrics = s.registry
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewJSONHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}

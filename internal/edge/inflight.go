@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-var errOverloaded = errors.New("too many requests are in flight, or with this API key")
+var errOverloaded = fault.Wrap(fault.Unavailable, errors.New("too many requests are in flight, or with this API key"))
 
 // inFlight limits the requests to operations. A request passes the limits of its API key,
 // or of its address if there is no key, and then those of all, so that one key leaves room
@@ -23,7 +23,7 @@ type inFlight struct {
 
 	// Of the requests of one key:
 	maxOfKey        int64 // how many may be in flight, which bounds the memory of their bodies
-	maxRunningOfKey int64 // how many of these may be admitted; the others wait in the key's own queue
+	maxRunningOfKey int64 // how many of these may be admitted; the rest queue per key
 
 	mu     sync.Mutex
 	shares map[string]*share // by API key or address
@@ -35,7 +35,7 @@ type share struct {
 	running  *semaphore.Weighted
 }
 
-// newInFlight returns limits of which the others follow: limit requests run at a time.
+// newInFlight derives the limits from the number of requests that may run at a time.
 func newInFlight(limit int64) *inFlight {
 	return &inFlight{
 		admitted:        semaphore.NewWeighted(2 * limit),
@@ -73,33 +73,20 @@ func (f *inFlight) leave(key string) {
 	}
 }
 
-// acquire waits until a request may run: first among those of its key, then among all. It
-// returns false if too many wait, or when ctx ends. Otherwise the caller must call release
-// once the response is written.
-func (f *inFlight) acquire(ctx context.Context, s *share) bool {
+// run calls handle when the request may run: first among those of its key, then among all.
+// It returns errOverloaded if too many wait, or when ctx ends.
+func (f *inFlight) run(ctx context.Context, s *share, handle func() error) error {
 	if s.running.Acquire(ctx, 1) != nil {
-		return false
+		return errOverloaded
 	}
+	defer s.running.Release(1)
 	if !f.admitted.TryAcquire(1) {
-		s.running.Release(1)
-		return false
+		return errOverloaded
 	}
+	defer f.admitted.Release(1)
 	if f.running.Acquire(ctx, 1) != nil {
-		f.admitted.Release(1)
-		s.running.Release(1)
-		return false
+		return errOverloaded
 	}
-	return true
-}
-
-func (f *inFlight) release(s *share) {
-	f.running.Release(1)
-	f.admitted.Release(1)
-	s.running.Release(1)
-}
-
-// overloaded counts a request that is refused, and returns its error.
-func (h *Handler) overloaded() error {
-	h.metrics.shed.WithLabelValues("in_flight").Inc()
-	return fault.Wrap(fault.Unavailable, errOverloaded)
+	defer f.running.Release(1)
+	return handle()
 }

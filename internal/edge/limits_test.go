@@ -16,8 +16,8 @@ import (
 )
 
 // TestInFlight checks that as many requests wait as run, for as long as a request may
-// take, and that others are refused before anything is said of what they ask. One key
-// runs at most three quarters of them, and its others wait in no other key's place.
+// take, and that the rest are refused at once, before validation. One key may use at most
+// three quarters of the places; the rest of its requests queue per key.
 func TestInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running atomic.Int64
@@ -71,6 +71,7 @@ func TestInFlight(t *testing.T) {
 		secondLater(128, 200)
 		left := len(s.inFlight.shares) == 0 && s.inFlight.admitted.TryAcquire(512) && s.inFlight.running.TryAcquire(256)
 		assert(t, left, "afterwards: got requests of %d keys, want none", len(s.inFlight.shares))
+		s.wantMetric(t, `requests_shed_total{reason="in_flight"} 451`)
 		warnings := strings.Count(s.log.String(), `"level":"WARN"`)
 		assert(t, warnings == 1+2+192+128+128, "log: got %d warnings, want one for each refused request", warnings)
 	})
@@ -168,6 +169,7 @@ func TestRateLimit(t *testing.T) {
 		want(list, "b", one, 200, "")
 		want(list, "a", one, 200, "")
 		want(list, "a", one, 429, "1")
+		s.wantMetric(t, `requests_shed_total{reason="rate"} 1`)
 	})
 }
 

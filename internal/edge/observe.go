@@ -28,6 +28,9 @@ func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		if err != nil {
 			c.Error(err)
 		}
+		if errors.Is(err, errOverloaded) {
+			h.metrics.shed.WithLabelValues("in_flight").Inc()
+		}
 		if !isProbe(c) || !h.options.LogBlocked() { // a probe must not wait too
 			h.logRequest(c, err, time.Since(start))
 		}

@@ -52,7 +52,7 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 			}
 			share := h.inFlight.enter(client)
 			if share == nil {
-				return h.overloaded()
+				return errOverloaded
 			}
 			defer h.inFlight.leave(client)
 			// The body may arrive slowly, so it is read before the request takes a place. What
@@ -61,18 +61,15 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 			if invalid == nil {
 				call.body, invalid = op.readBody(c, h.options.MaxBody)
 			}
-			if !h.inFlight.acquire(ctx, share) {
-				return h.overloaded()
-			}
-			defer h.inFlight.release(share)
-			if invalid != nil {
-				return invalid
-			}
-
-			if err := generated(c); err != nil || c.Response().Committed {
-				return err
-			}
-			return fmt.Errorf("%s returned neither a response nor an error", op.OperationID)
+			return h.inFlight.run(ctx, share, func() error {
+				if invalid != nil {
+					return invalid
+				}
+				if err := generated(c); err != nil || c.Response().Committed {
+					return err
+				}
+				return fmt.Errorf("%s returned neither a response nor an error", op.OperationID)
+			})
 		}
 	}
 }

@@ -174,7 +174,7 @@ func (h *Handler) Bind(into any, c echo.Context) error {
 		return io.EOF
 	}
 	if h.inFlight.decoding.Acquire(ctx, 1) != nil {
-		return h.overloaded()
+		return errOverloaded
 	}
 	defer h.inFlight.decoding.Release(1)
 	return decodeBody(h.document.operations[call.operation].body, call.body, into)
