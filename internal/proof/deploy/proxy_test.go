@@ -60,20 +60,21 @@ func TestRollingRestart(t *testing.T) {
 	var clients sync.WaitGroup
 	var ended atomic.Bool
 	var created atomic.Int64
-	for range 8 {
+	for i := range 8 {
+		address := fmt.Sprintf("%s: 192.0.2.%d", clientAddress, i)
 		clients.Go(func() {
 			creator, lister := newHTTPClient(), newHTTPClient()
 			for !ended.Load() && !t.Failed() {
 				key, status := "Idempotency-Key: "+rand.Text(), 0
 				var err error
 				for range 6 { // as nginx may leave it to the client
-					status, _, err = program.Send(t.Context(), creator, "POST", url+example.ListPath(), example.Body(), key)
+					status, _, err = program.Send(t.Context(), creator, "POST", url+example.ListPath(), example.Body(), key, address)
 					if err == nil && status != http.StatusInternalServerError && status != http.StatusServiceUnavailable {
 						break
 					}
 					time.Sleep(500 * time.Millisecond)
 				}
-				listed, _, listErr := program.Send(t.Context(), lister, "GET", url+example.ListPath(), "")
+				listed, _, listErr := program.Send(t.Context(), lister, "GET", url+example.ListPath(), "", address)
 				if err := errors.Join(err, listErr); err != nil || status != http.StatusCreated || listed != http.StatusOK {
 					t.Errorf("got %d from a create and %d from a list, error %v", status, listed, err)
 				}
@@ -202,6 +203,7 @@ func startNginx(t *testing.T, replicas ...string) proxy {
 	for _, r := range [][2]string{
 		{"127.0.0.1:8080", strings.Join(replicas, " fail_timeout=2s; server ")},
 		{"/var/log/nginx/petstore.log", p.log},
+		{"/var/log/nginx/error.log", dir + "/error.log"},
 		{"\tlisten [::]:443 ssl http2;\n", ""},
 		{"\tlisten [::]:80;\n", ""},
 		{"listen 80", "listen " + p.http},
