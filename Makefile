@@ -53,7 +53,7 @@ FUZZTIME ?= 30s
 help: ## print the targets
 	@while IFS= read -r line; do case $$line in [a-z]*:*'## '*) printf '  make %-15s %s\n' "$${line%%:*}" "$${line##*## }";; esac; done <Makefile
 
-run: build ## serve http://127.0.0.1:8080 from petstore.db
+run: build ## serve http://127.0.0.1:8080 from the default store
 	@exec $(BIN) serve
 
 build: ## build .bin/petstore, one static binary
@@ -181,7 +181,7 @@ image: need-$(or $(IMAGE),docker) build ## build the image petstore:latest with 
 	$(or $(IMAGE),docker) build --tag petstore:latest --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) $(IMAGE_FLAGS) --file deploy/Dockerfile "$$tmp"
 
 deploy-check: $(NEEDS_DEPLOY) build ## test deploy/ with the programs that operators use; needs root on Debian
-	go test -count=1 -tags deploy -parallel 8 -timeout 20m $(if $(filter-out 0,$(shell id -u)),-exec 'sudo -E env PATH=$$PATH') ./internal/proof/deploy
+	go test -count=1 -tags deploy,postgres -parallel 8 -timeout 20m $(if $(filter-out 0,$(shell id -u)),-exec 'sudo -E env PATH=$$PATH') ./internal/proof/deploy
 
 check: lint drift test ## lint, drift and test: what to run before a commit; needs only Go, git and make
 

@@ -14,6 +14,7 @@ import (
 // parts have the files that the first line of their block removes, and what else is checked
 // then. Of a part that is gone nothing is run.
 var parts = []struct{ files, check string }{
+	{"'*sqlite*'", "make package\n! grep modernc go.mod"},
 	{"'*postgres*' '*citus*'", "make package\n! grep pgx go.mod"},
 	{"'*docs*'", "make package"},
 	{"gen/client", "make drift"},
