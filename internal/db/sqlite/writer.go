@@ -66,12 +66,15 @@ func (d *DB) runJobs() {
 	}
 }
 
-// gather returns a batch of first and the waiting jobs. While there are fewer
-// than expected, it waits for more, up to returnTime.
+// gather returns first and the jobs that wait behind it. If these are fewer than expected, it
+// waits for more, up to returnTime.
 func (d *DB) gather(first *job, expected int) []*job {
 	batch := []*job{first}
 	late := time.After(returnTime)
-	for len(batch) < maxBatch && (len(batch) < expected || len(d.jobs) > 0) {
+	for len(batch) < maxBatch {
+		if len(batch) >= expected && len(d.jobs) == 0 {
+			return batch
+		}
 		select {
 		case j, ok := <-d.jobs:
 			if !ok {
@@ -85,9 +88,8 @@ func (d *DB) gather(first *job, expected int) []*job {
 	return batch
 }
 
-// runBatch runs the jobs in one transaction and answers them. If one fails, all are rolled
-// back and each is run alone. It returns the number of jobs whose callers had not given
-// up: they may do so until the transaction has begun.
+// runBatch runs the jobs in one transaction and answers them. It returns the number of jobs
+// that it started: those whose callers had not given up before the transaction began.
 func (d *DB) runBatch(batch []*job) int {
 	var started []*job
 	err := d.transact(func(conn Conn) error {
@@ -109,12 +111,12 @@ func (d *DB) runBatch(batch []*job) int {
 		for _, j := range started {
 			j.done <- j.err
 		}
-	case len(started) > 1:
+	case len(started) > 1: // one failed and undid the others: now each runs alone
 		for _, j := range started {
 			j.done <- d.transact(j.run)
 		}
-	default:
-		for _, j := range batch { // nobody waits for the canceled ones
+	default: // the only job failed, or the transaction did not begin
+		for _, j := range batch {
 			j.done <- err
 		}
 	}

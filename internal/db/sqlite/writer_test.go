@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -41,29 +40,37 @@ func TestCallersComeBack(t *testing.T) {
 // A write that is refused, fails or makes the commit fail does so alone.
 func TestJobFails(t *testing.T) {
 	for what, c := range map[string]struct {
-		run     func(conn Conn) error
-		commits uint64 // of it and ten others in its batch
+		run    func(conn Conn) error
+		shared bool // it is in one commit with the others
 	}{
-		"refusal":     {func(Conn) error { return fault.New(fault.NotFound, "none") }, 1},
-		"statement":   {func(conn Conn) error { _, err := conn.Stmt(insertTag).Exec(nil); return err }, 10},
-		"transaction": {func(conn Conn) error { return conn.tx.Rollback() }, 10}, // the commit, if it is alone
+		"refusal":     {func(Conn) error { return fault.New(fault.NotFound, "none") }, true},
+		"statement":   {func(conn Conn) error { _, err := conn.Stmt(insertTag).Exec(nil); return err }, false},
+		"transaction": {func(conn Conn) error { return conn.tx.Rollback() }, false}, // the commit, if it is alone
 	} {
-		d := open(t, newPath(t))
-		insert := func(conn Conn) error { return conn.Stmt(insertNote).QueryRow("a").Scan(new(int64)) }
-		var batch []*job
-		for _, run := range append(slices.Repeat([]func(Conn) error{insert}, 10), c.run) {
-			batch = append(batch, &job{run: run, done: make(chan error, 1)})
-		}
-		batch[5], batch[10] = batch[10], batch[5]
-		d.runBatch(batch)
-		for i, j := range batch {
-			err := <-j.done
-			if (err != nil) != (i == 5) || err != nil && fault.ByCaller(err) != (what == "refusal") {
-				t.Errorf("%s: job %d: got error %v, want only job 5 to fail", what, i, err)
+		for _, others := range []int{1, 10} {
+			d := open(t, newPath(t))
+			insert := func(conn Conn) error { return conn.Stmt(insertNote).QueryRow("a").Scan(new(int64)) }
+			var batch []*job
+			for i := range 1 + others {
+				batch = append(batch, &job{run: insert, done: make(chan error, 1)})
+				if i == others/2 {
+					batch[i].run = c.run
+				}
 			}
-		}
-		if commits, stored := d.commits.Load(), len(walk(t, d)); commits != c.commits || stored != 10 {
-			t.Errorf("%s: got %d commits of %d notes, want %d of 10", what, commits, stored, c.commits)
+			d.runBatch(batch)
+			for i, j := range batch {
+				err := <-j.done
+				if (err != nil) != (i == others/2) || err != nil && fault.ByCaller(err) != c.shared {
+					t.Errorf("%s: job %d: got error %v, want only job %d to fail", what, i, err, others/2)
+				}
+			}
+			want := uint64(others)
+			if c.shared {
+				want = 1
+			}
+			if commits, stored := d.commits.Load(), len(walk(t, d)); commits != want || stored != others {
+				t.Errorf("%s: got %d commits of %d notes, want %d of %d", what, commits, stored, want, others)
+			}
 		}
 	}
 }
