@@ -104,15 +104,11 @@ func (d *DB) Close() error {
 	if d.faults.check() == nil {
 		d.checkpoint(0)
 	}
-	// SQLite, too, copies the log into the file when the last connection is closed, but it
-	// ignores errors. So after a failure the connections stay open, and the log stays for the
-	// next process. If only the log was removed, however, closing saves what it held.
-	failure := d.faults.failure.Load()
-	if failure == nil || errors.Is(failure, errReplaced) && !d.faults.replaced(d.faults.path) {
+	if d.faults.mayCopyLog() { // closing the last connection copies it, and ignores errors
 		return d.release()
 	}
 	select {
-	case err := <-d.faults.failed: // not yet reported
+	case err := <-d.faults.failed: // nobody has been told
 		return err
 	default:
 		return nil

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -75,6 +76,14 @@ func (f *faults) check() error {
 func (f *faults) replaced(name string) bool {
 	info, err := os.Stat(name)
 	return err != nil || !os.SameFile(f.files[name], info) || name == f.path && info.Size() == 0
+}
+
+// mayCopyLog reports whether the log may still be copied into the file. After a failure it is
+// left to the next process, unless the file is whole and only the name of another one, such as
+// the log's, is gone: then no other process can find what is in the log.
+func (f *faults) mayCopyLog() bool {
+	failure := f.failure.Load()
+	return failure == nil || errors.Is(failure, errReplaced) && !f.replaced(f.path)
 }
 
 var (
