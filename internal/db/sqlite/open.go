@@ -50,13 +50,10 @@ func (s *Schema) Open(ctx context.Context, path string, o db.Options) (*DB, erro
 		ended:  make(chan struct{}),
 		idle:   make(chan Conn, maxReaders),
 	}
-	err = d.attach(ctx, o.MustExist)
-	if err == nil {
-		err = d.start(ctx, path)
-	}
-	if err != nil {
+	if err := d.open(ctx, path, o.MustExist); err != nil {
 		return nil, explain(path, errors.Join(err, d.release()))
 	}
+	go d.runJobs()
 	return d, nil
 }
 
@@ -70,9 +67,9 @@ func (s *Schema) Migrate(ctx context.Context, path string, logger *slog.Logger) 
 	return d.version, s.newest(), d.Close()
 }
 
-// attach finds or creates the file, locks it, recovers its log if no other process has
-// it, and brings its schema up to date.
-func (d *DB) attach(ctx context.Context, mustExist bool) error {
+// open opens the file, which it creates if it may. If no other process has the file, it is
+// locked exclusively until it is open: the log is recovered and the schema migrated once.
+func (d *DB) open(ctx context.Context, path string, mustExist bool) error {
 	err := checkFile(d.file)
 	if errors.Is(err, db.ErrNone) && !mustExist {
 		err = d.create()
@@ -81,12 +78,9 @@ func (d *DB) attach(ctx context.Context, mustExist bool) error {
 		return err
 	}
 	alone, err := d.lock.TryLock()
-	if err != nil {
-		return err
-	}
-	if alone {
+	if err == nil && alone {
 		err = d.recoverLog()
-	} else {
+	} else if err == nil {
 		err = d.shareLock(ctx)
 	}
 	if err != nil {
@@ -95,7 +89,13 @@ func (d *DB) attach(ctx context.Context, mustExist bool) error {
 	if err := d.migrate(ctx); err != nil {
 		return err
 	}
-	return syncDir(d.file) // the file may be new
+	if err := d.connect(ctx); err != nil {
+		return err
+	}
+	if err := d.watch(path); err != nil {
+		return err
+	}
+	return d.shareLock(ctx)
 }
 
 // create creates the file, which may be there and empty. SQLite gives its mode to those
@@ -109,9 +109,8 @@ func (d *DB) create() error {
 	return f.Close()
 }
 
-// start prepares the connections of a database that is attached to its file, and begins to
-// run jobs. There is a reader per processor, within limits.
-func (d *DB) start(ctx context.Context, path string) (err error) {
+// connect prepares the connections. There is a reader per processor, within limits.
+func (d *DB) connect(ctx context.Context) (err error) {
 	d.conn, err = d.schema.prepare(ctx, d.writer, toWrite)
 	if err != nil {
 		return err
@@ -125,30 +124,29 @@ func (d *DB) start(ctx context.Context, path string) (err error) {
 		}
 		d.idle <- conn
 	}
-	// The path may be a symbolic link, which someone may change later. It is cleaned, as
-	// resolve cleans it.
+	return nil
+}
+
+// watch notes which files are open, and syncs their folder: they may be new. The path may be
+// a symbolic link, which someone may change later. It is cleaned, as resolve cleans it.
+func (d *DB) watch(path string) (err error) {
 	d.faults.path = filepath.Clean(path)
 	for _, name := range []string{d.faults.path, d.file + logSuffix, d.file + indexSuffix, d.file + lockSuffix} {
 		if d.faults.files[name], err = os.Stat(name); err != nil {
 			return err
 		}
 	}
-	if err := d.shareLock(ctx); err != nil {
-		return err
-	}
-	go d.runJobs()
-	return nil
+	return syncDir(d.file)
 }
 
-// newLock returns the lock of the database, not yet held. Every open DB holds it shared,
-// and a restore exclusively. A process that opens a database and finds nobody there holds
-// it exclusively until the database is open. The lock file is never removed.
+// newLock returns the lock of the database, not yet held. Every open DB holds it shared, and a
+// restore exclusively; see DB.open, too. The lock file is never removed.
 func newLock(file string) *flock.Flock {
 	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o600))
 }
 
-// shareLock makes the lock a shared one, if it is not. It may not be held in between: a
-// restore then fails, since SQLite knows that the connections are open.
+// shareLock makes the lock a shared one, if it is not. The lock can be free for a moment: if a
+// restore takes it then, it fails, because the connections have SQLite's own lock.
 func (d *DB) shareLock(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()

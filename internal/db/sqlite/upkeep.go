@@ -85,21 +85,21 @@ func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r 
 	return r, nil
 }
 
-// replace renames temp to file. SQLite first copies the log of the old file into it, which
-// fails with busy while another program has it open, and then keeps others from writing.
-// A file that SQLite cannot read, or beside another's log, stays as it is.
+// replace renames temp to file. SQLite keeps other programs from the old database meanwhile,
+// after copying its log into it. A file that SQLite cannot read stays as it is until then.
 func replace(ctx context.Context, file, temp string, r *db.Report) error {
-	old := connect(file, toWrite)
-	defer old.Close()
-	err := checkFile(file)
-	if err == nil {
-		_, err = old.ExecContext(ctx, "PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE")
-	}
-	if isBusy(err) {
-		return fmt.Errorf("another program, such as a shell, has the store open; stop it first: %w", err)
-	}
-	if err != nil {
-		_ = old.Close() // raiseIDs must not read from it
+	var old *sql.DB // nil if there is none that can be read
+	if checkFile(file) == nil {
+		old = connect(file, toWrite)
+		defer old.Close()
+		_, err := old.ExecContext(ctx, "PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE")
+		if isBusy(err) {
+			return fmt.Errorf("another program, such as a shell, has the store open; stop it first: %w", err)
+		}
+		if err != nil {
+			_ = old.Close()
+			old = nil
+		}
 	}
 	if err := raiseIDs(ctx, temp, old, r); err != nil {
 		return err
@@ -126,10 +126,10 @@ func lastID(ctx context.Context, conn *sql.DB, table string) (id int64, err erro
 // given after the backup.
 const farAbove = 1_000_000
 
-// raiseIDs makes the copy named temp give identifiers above those that the replaced
-// database gave, which clients may remember. If old cannot be read, or gave fewer than the
-// copy and so is no successor of the backup, they are unknown: then the copy continues far
-// above its own.
+// raiseIDs makes the copy named temp give identifiers above those that the old database
+// gave, which clients may remember. They are unknown if there is no old database, or if it
+// gave fewer than the copy and so is no successor of the backup: then the copy continues
+// far above its own.
 func raiseIDs(ctx context.Context, temp string, old *sql.DB, r *db.Report) error {
 	conn := connect(temp, toWrite)
 	defer conn.Close()
@@ -141,9 +141,11 @@ func raiseIDs(ctx context.Context, temp string, old *sql.DB, r *db.Report) error
 		if err != nil {
 			return err
 		}
-		last, err := lastID(ctx, old, rows.Table)
-		if err != nil || last < copied {
-			last = copied + farAbove
+		last := copied + farAbove
+		if old != nil {
+			if given, err := lastID(ctx, old, rows.Table); err == nil && given >= copied {
+				last = given
+			}
 		}
 		_, err = conn.ExecContext(ctx, `BEGIN; DELETE FROM sqlite_sequence WHERE name = ?1;
 			INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2); COMMIT`, rows.Table, last)
