@@ -15,6 +15,7 @@ func init() {
 	advice = append(advice, []hint{
 		{db.ErrExists, "choose another name, or replace it with --force"},
 		{db.ErrDamaged, "restore a backup with: petstore restore BACKUP --force STORE"},
+		{db.ErrAltered, "make it as in a new store, or restore another backup with: petstore restore BACKUP --force STORE"},
 		{db.ErrLoneLog, "put the database back beside it, or replace both with: petstore restore BACKUP --force STORE"},
 	}...)
 }
@@ -89,6 +90,9 @@ func onFile(
 		}
 		if err != nil {
 			return err
+		}
+		if r.Altered != nil { // only a backup goes on
+			env.logger.Warn("restore will refuse this backup", "error", r.Altered)
 		}
 		rows := ""
 		for _, n := range r.Rows {

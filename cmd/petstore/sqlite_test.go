@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +18,8 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-// TestLastWordOnFile checks that an error which says what was done gets no other last word.
+// TestLastWordOnFile checks that an error which says what was done gets no other last word, and
+// that a backup of an altered schema is a warning.
 func TestLastWordOnFile(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
@@ -26,6 +28,12 @@ func TestLastWordOnFile(t *testing.T) {
 	work := func(*store.Files, string, string) (db.Report, error) { return db.Report{Path: "copy.db"}, broken }
 	if err := onFile(env, new(cobra.Command), io.Discard, "", work).RunE(nil, nil); err != broken {
 		t.Errorf("got error %v, want %v", err, broken)
+	}
+	var stderr strings.Builder
+	env.logger = newLogger(&printer{Writer: &stderr}, slog.LevelInfo, false)
+	work = func(*store.Files, string, string) (db.Report, error) { return db.Report{Altered: broken}, nil }
+	if err := onFile(env, new(cobra.Command), io.Discard, "", work).RunE(nil, nil); err != nil || !strings.Contains(stderr.String(), "broken") {
+		t.Errorf("altered: got %q, error %v, want a warning", &stderr, err)
 	}
 }
 

@@ -25,6 +25,7 @@ var (
 	ErrNewer         = errors.New("its schema is newer than this program")
 	ErrExists        = errors.New("already exists")
 	ErrDamaged       = errors.New("is damaged")
+	ErrAltered       = errors.New("its schema is not as this program makes it")
 	ErrLoneLog       = errors.New("holds acknowledged writes")
 	ErrNoDatabase    = errors.New("no such database")
 	ErrMayNotMigrate = errors.New("its schema is out of date, and the user may not change it")
@@ -44,6 +45,8 @@ type Report struct {
 	Schema int64  // the version
 	Rows   []Rows // of the program's tables
 	Bytes  int64
+
+	Altered error // says how the schema differs from a fresh one of that version; else nil
 }
 
 // Rows is the number of rows of a table.

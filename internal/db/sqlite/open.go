@@ -9,10 +9,12 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -192,6 +194,13 @@ func (d *DB) migrate(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	triggers, err := d.schema.compare(ctx, d.writer, max(d.version, 1), differentTriggers)
+	if err != nil {
+		return err
+	}
+	if len(triggers) > 0 {
+		return fmt.Errorf("it has %s, which may change what is written; drop it", strings.Join(triggers, ", "))
+	}
 	var mode string
 	if err := d.writer.QueryRowContext(ctx, "PRAGMA journal_mode=WAL").Scan(&mode); err != nil {
 		return err
@@ -237,9 +246,46 @@ const (
 	tableNames   = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`
 )
 
+// Queries that compare a schema with a fresh one, whose objects are an argument in JSON. They
+// ignore what SQLite makes itself, as for ANALYZE, and goose's table, which another release of
+// goose may make otherwise.
+const (
+	objects = `SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND
+		NOT (type IN ('table', 'index') AND (tbl_name LIKE 'sqlite\_%' ESCAPE '\' OR tbl_name = '` + versionTable + `'))`
+
+	differences = `WITH found AS (` + objects + `), fresh AS (
+			SELECT value->>0 AS type, value->>1 AS name, value->>2 AS tbl_name, value->>3 AS sql FROM json_each(?)
+		)
+		SELECT iif(found.name IS NULL, 'no ', iif(fresh.name IS NULL, 'an additional ', 'another ')) || type || ' ' || name
+		FROM fresh FULL JOIN found USING (type, name)
+		WHERE (fresh.tbl_name, fresh.sql) IS NOT (found.tbl_name, found.sql)`
+
+	differentTriggers = differences + ` AND type = 'trigger' AND
+		(lower(found.tbl_name) IN (SELECT lower(name) FROM fresh) OR lower(found.tbl_name) = '` + versionTable + `')`
+)
+
+// compare returns what a query finds that compares the schema of a database with one that
+// was freshly migrated to a version, such as "no index by_name" or "another table notes".
+func (s *Schema) compare(ctx context.Context, conn *sql.DB, version int64, query string) ([]string, error) {
+	fresh := connect("", url.Values{"mode": {"memory"}})
+	defer fresh.Close()
+	provider, err := goose.NewProvider(goose.DialectSQLite3, fresh, s.Migrations)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := provider.UpTo(ctx, version); err != nil {
+		return nil, err
+	}
+	want, err := texts(ctx, fresh, "SELECT json_group_array(json_array(type, name, tbl_name, sql)) FROM ("+objects+")")
+	if err != nil {
+		return nil, err
+	}
+	return texts(ctx, conn, query+" ORDER BY type, name", want[0])
+}
+
 // texts returns the texts that a query selects, up to the first error.
-func texts(ctx context.Context, conn *sql.DB, query string) (all []string, err error) {
-	rows, err := conn.QueryContext(ctx, query)
+func texts(ctx context.Context, conn *sql.DB, query string, args ...any) (all []string, err error) {
+	rows, err := conn.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 // Backup writes a snapshot of the database at path to the file named to, even while
-// servers write. The file appears under that name only once it is complete, verified
-// and on disk. If Backup fails and Report.Path is empty, no file has appeared. force
+// servers write, and if its schema is altered. The file appears under that name only once
+// it is complete, verified and on disk. If Backup fails and Report.Path is empty, no file has appeared. force
 // allows replacing a file.
 func (s *Schema) Backup(ctx context.Context, path, to string, force bool) (r db.Report, err error) {
 	source, err := openFile(ctx, path)
@@ -73,6 +73,9 @@ func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r 
 		return r, explain(path, err)
 	}
 	r, err = s.writeCopy(ctx, source, file, func(temp string, r *db.Report) error {
+		if r.Altered != nil {
+			return r.Altered
+		}
 		return replace(ctx, file, temp, r)
 	})
 	if err != nil {
@@ -233,6 +236,9 @@ func (s *Schema) Verify(ctx context.Context, path string) (r db.Report, err erro
 	}
 	defer source.Close()
 	r, err = s.verify(ctx, source.DB)
+	if err == nil {
+		err = r.Altered
+	}
 	return r, explain(path, err)
 }
 
@@ -256,13 +262,12 @@ func (s *Schema) verify(ctx context.Context, conn *sql.DB) (r db.Report, err err
 	if r.Schema == 0 {
 		return r, errors.New("the database is empty: it has no schema")
 	}
-	planted, err := texts(ctx, conn, "SELECT type || ' ' || name FROM sqlite_schema WHERE type IN ('trigger', 'view')")
+	altered, err := s.compare(ctx, conn, r.Schema, differences)
 	if err != nil {
 		return r, err
 	}
-	if len(planted) > 0 {
-		return r, fmt.Errorf("it has triggers or views, which this program does not make and which may change "+
-			"or hide rows: %s; drop them", strings.Join(planted, ", "))
+	if len(altered) > 0 {
+		r.Altered = fmt.Errorf("%w: it has %s", db.ErrAltered, strings.Join(altered, ", "))
 	}
 	tables, err := texts(ctx, conn, tableNames)
 	if err != nil {

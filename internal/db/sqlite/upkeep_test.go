@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"net/url"
 	"os"
@@ -116,16 +117,46 @@ func TestVerify(t *testing.T) {
 		_, err = schema.Restore(t.Context(), newPath(t), path, false)
 		wantError(t, "Restore of a damaged backup", err, "cannot be restored")
 	}
-	for what, statement := range map[string]string{
-		"trigger planted": "CREATE TRIGGER planted AFTER INSERT ON notes BEGIN DELETE FROM notes; END",
-		"view planted":    "CREATE VIEW planted AS SELECT * FROM notes",
+}
+
+// TestAltered changes the schema in ways that need no damage. Verify and Restore refuse that, Backup
+// says so, and Open serves it, unless a trigger could change what is written.
+func TestAltered(t *testing.T) {
+	const trigger = "; CREATE TRIGGER planted AFTER INSERT ON %s BEGIN DELETE FROM notes; END"
+	for statement, c := range map[string]struct{ differs, refused string }{
+		"ANALYZE":                  {},
+		"DROP INDEX notes_by_text": {differs: "no index notes_by_text"},
+		"DROP TABLE tags":          {differs: "no table tags", refused: "no such table: tags"},
+		"CREATE INDEX planted ON notes(zeroblob(9))":                                                     {differs: "an additional index planted"},
+		"CREATE VIEW planted AS SELECT * FROM notes":                                                     {differs: "an additional view planted"},
+		"CREATE TABLE own (a)" + fmt.Sprintf(trigger, "own"):                                             {differs: "an additional table own, an additional trigger planted"},
+		"ANALYZE" + fmt.Sprintf(trigger, "NOTES"):                                                        {differs: "an additional trigger planted", refused: "an additional trigger planted"},
+		"ANALYZE" + fmt.Sprintf(trigger, "goose_db_version"):                                             {differs: "an additional trigger planted", refused: "an additional trigger planted"},
+		"DROP TABLE tags; CREATE TABLE tags (name TEXT PRIMARY KEY ON CONFLICT REPLACE NOT NULL) STRICT": {differs: "another table tags"},
 	} {
-		backup := backupOf(t, "a")
-		sqlOn(t, backup, statement)
-		_, err := schema.Verify(t.Context(), backup)
-		wantError(t, "Verify", err, what)
-		_, err = schema.Restore(t.Context(), newPath(t), backup, false)
-		wantError(t, "Restore", err, what)
+		path, to := atRest(t, "a"), newPath(t)
+		sqlOn(t, path, statement)
+		r := mustBackup(t, path, to)
+		_, verifyErr := schema.Verify(t.Context(), to)
+		_, restoreErr := schema.Restore(t.Context(), newPath(t), to, false)
+		if c.differs == "" {
+			if err := errors.Join(r.Altered, verifyErr, restoreErr); err != nil {
+				t.Errorf("%s: got error %v", statement, err)
+			}
+			continue
+		}
+		for _, err := range []error{r.Altered, verifyErr, restoreErr} {
+			wantError(t, statement, err, db.ErrAltered.Error()+": it has "+c.differs)
+		}
+		d, err := schema.Open(t.Context(), path, db.Options{})
+		if c.refused != "" {
+			wantError(t, statement, err, c.refused)
+		} else if err == nil {
+			mustCreate(t, d, "b")
+			mustClose(t, d)
+		} else {
+			t.Errorf("%s: Open: got error %v", statement, err)
+		}
 	}
 }
 
@@ -170,7 +201,6 @@ func TestRestoreRejects(t *testing.T) {
 // A log is never applied to another file, and only Restore with force removes it.
 func TestRestoreWithLog(t *testing.T) {
 	from := backupOf(t, "a", "b", "c")
-	sqlOn(t, from, "CREATE TABLE backups (finished_at INTEGER)") // as older programs have it
 	for what, c := range map[string]struct {
 		spoil   func(path string) error
 		refused string // by Open, or ""
