@@ -57,7 +57,7 @@ run: build ## serve http://127.0.0.1:8080 from the default store
 	@exec $(BIN) serve
 
 build: ## build .bin/petstore, one static binary
-	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)' -o $(BIN) ./cmd/petstore
+	@CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)' -o $(BIN) ./cmd/petstore
 
 test: ## run all tests, with PostgreSQL, Chromium and strace if installed
 	@$(info tags: $(or $(strip $(TAGS)),none) (CONTRIBUTING.md says what each needs))$(if $(NO_CC),$(info $(NO_CC)))
@@ -106,7 +106,7 @@ need-root:
 	@[ "$$(id -u)" = 0 ] || command -v sudo >/dev/null || { echo 'This needs root, or sudo.' >&2; exit 1; }
 
 NEEDS_SDK    := need-npm need-venv need-curl
-NEEDS_DEPLOY := need-root $(addprefix need-,dpkg systemctl ip podman runc nginx promtool sqlite3 curl openssl)
+NEEDS_DEPLOY := need-root $(addprefix need-,dpkg systemctl ip podman podman-compose runc nginx promtool sqlite3 curl openssl)
 
 .bin/linters: $(LINTERS)/package.json $(LINTERS)/package-lock.json | need-npm
 	@mkdir -p $@ && cp $^ $@ && $(NPM_CI) --prefix $@ && touch $@
@@ -125,7 +125,7 @@ breaking: ## fail if openapi.yaml breaks clients of the specification or of the 
 	@$(BREAKING) $(CONTRACT)/specification.yaml openapi.yaml
 	@mkdir -p .bin; tag=$$(git describe --tags --match 'v*' --abbrev=0 2>/dev/null) || exit 0; git show "$$tag:openapi.yaml" >.bin/released.yaml && $(BREAKING) .bin/released.yaml openapi.yaml
 
-contract: ## test the service, or the server at URL with KEY, against the contract
+contract: ## test the service, or the server at URL (with or without /v1) with KEY, against the contract
 	go test -count=1 $(if $(URL),-run TestContract) ./internal/proof/contract
 
 fuzz: ## send random bodies to the decoder for FUZZTIME (30s)
@@ -166,7 +166,7 @@ package: build ## build the .deb for this machine in .bin/dist
 	@$(MAKE) --no-print-directory pack PROGRAM=$(BIN) ARCH=$$(go env GOARCH)
 
 pack:
-	@mkdir -p .bin/dist && export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) && \
+	@mkdir -p .bin/dist && export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || date -r .github/CHANGELOG.md +%s) && \
 	GOOS= GOARCH= go run $(NFPM) package --config deploy/package/nfpm.yaml --packager deb --target .bin/dist
 
 release: ## build archives, packages, SBOMs and checksums in .bin/dist
@@ -176,9 +176,10 @@ FLAGS = --snapshot --skip=docker
 release-check:
 	go run $(GORELEASER) check --quiet
 
+# podman's own format has no HEALTHCHECK.
 image: need-$(or $(IMAGE),docker) build ## build the image petstore:latest with docker (or IMAGE=podman)
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && dir="$$tmp/linux/$$(go env GOARCH)" && mkdir -p "$$dir" "$$tmp/.bin/data" && cp $(BIN) "$$dir" && \
-	$(or $(IMAGE),docker) build --tag petstore:latest --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) $(IMAGE_FLAGS) --file deploy/Dockerfile "$$tmp"
+	BUILDAH_FORMAT=docker $(or $(IMAGE),docker) build --tag petstore:latest --build-arg TARGETPLATFORM=linux/$$(go env GOARCH) --file deploy/Dockerfile "$$tmp"
 
 deploy-check: $(NEEDS_DEPLOY) build ## test deploy/ with the programs that operators use; needs root on Debian
 	go test -count=1 -tags deploy,postgres -parallel 8 -timeout 20m $(if $(filter-out 0,$(shell id -u)),-exec 'sudo -E env PATH=$$PATH') ./internal/proof/deploy
