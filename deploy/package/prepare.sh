@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes what a release contains besides the program to .bin/package: shell
-# completions, the manual page, Debian's changelog for VERSION, the licences of
+# Writes what a release contains besides the program to .bin/package: completion for
+# bash, the manual page, Debian's changelog for VERSION, the licences of
 # everything in the program, and the pages of deploy/ with what they copy from.
 # .bin/data is the image's empty data directory.
 set -e
@@ -9,12 +9,10 @@ rm -rf "$out" .bin/data
 mkdir -p "$out" .bin/data
 cp -R deploy "$out/deploy"
 rm -r "$out/deploy/package" "$out/deploy/systemd"
-for shell in bash fish zsh; do
-	CGO_ENABLED=0 go run -trimpath ./cmd/petstore completion "$shell" >"$out/petstore.$shell"
-done
+CGO_ENABLED=0 go run -trimpath ./cmd/petstore completion bash >"$out/petstore.bash"
 gzip -9nc deploy/package/petstore.1 >"$out/petstore.1.gz"
 printf 'petstore (%s) stable; urgency=medium\n\n  * .github/CHANGELOG.md in the source lists the changes.\n\n -- Pet Store maintainers <petstore@example.com>  %s\n' \
-	"$VERSION" "$(git log -1 --format=%cD)" | gzip -9n >"$out/changelog.gz"
+	"$VERSION" "$(git log -1 --format=%cD 2>/dev/null || date -R -r .github/CHANGELOG.md)" | gzip -9n >"$out/changelog.gz"
 
 licenses() { # NAME FOLDER
 	find "$2" -maxdepth 1 -type f | grep -iE '/(licen[cs]es?|copying|notice|patents)[^/]*$' | sort | while read -r file; do
@@ -23,14 +21,16 @@ licenses() { # NAME FOLDER
 		printf '\n\n'
 	done
 }
+for os in linux darwin; do
+	GOOS=$os CGO_ENABLED=0 go list -buildvcs=false -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/petstore
+done >"$out/modules"
 {
 	licenses Go "$(go env GOROOT)"
-	git ls-files 'internal/*LICENSE*' | while read -r file; do # of scripts that are embedded
+	find internal -name '*LICENSE*' | sort | while read -r file; do # of scripts that are embedded
 		licenses "$file" "$(dirname "$file")"
 	done
-	for os in linux darwin; do
-		GOOS=$os CGO_ENABLED=0 go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/petstore
-	done | sort -u | while read -r path version dir; do
+	sort -u "$out/modules" | while read -r path version dir; do
 		licenses "$path $version" "$dir"
 	done
 } >"$out/THIRD_PARTY_LICENSES.txt"
+rm "$out/modules"

@@ -86,6 +86,12 @@ func TestPackageVersion(t *testing.T) {
 		later 1; later 11; git tag v1.0.1; later 0`, "sh", t.TempDir())
 }
 
+// TestPackageElsewhere runs testdata/package.sh, which builds packages without git's history.
+func TestPackageElsewhere(t *testing.T) {
+	t.Parallel()
+	run(t, "bash", "-e", "-x", "internal/proof/deploy/testdata/package.sh", t.TempDir())
+}
+
 // TestImage runs testdata/image.sh, which builds and runs the image.
 func TestImage(t *testing.T) {
 	t.Parallel()

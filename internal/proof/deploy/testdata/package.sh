@@ -1,0 +1,34 @@
+# Builds the package of the last commit in the folder $1, where git knows no history: from an
+# archive, in a shallow clone and in a checkout of another user. It is as complete as others,
+# and newer. TestPackageElsewhere runs it with bash -e.
+version=$(sh deploy/package/version.sh)
+licenses=$(git ls-files 'internal/*LICENSE*' | wc -l)
+git archive --prefix archive/ HEAD | tar -x -C "$1"
+git clone -q --depth 1 "file://$PWD" "$1/shallow"
+git clone -q . "$1/theirs" && chown -R 65534 "$1/theirs"
+for place in archive shallow theirs; do
+	cd "$1/$place"
+	GOFLAGS=-buildvcs=auto make package # Go's default
+	dpkg --no-act --install .bin/dist/*.deb
+	dpkg --compare-versions "$(dpkg-deb --field .bin/dist/*.deb Version)" ge "$version"
+	dpkg-deb --extract .bin/dist/*.deb files
+	zcat files/usr/share/doc/petstore/changelog.gz | grep -E '^ -- .*>  [A-Z][a-z]{2}, [0-9]'
+	terms=files/usr/share/doc/petstore/THIRD_PARTY_LICENSES.txt
+	[ "$(grep -c '^==== internal/' $terms)" = "$licenses" ]
+	cmp $terms "$1/archive/$terms"
+done
+
+# The links of its pages lead to its files.
+cd "$1/archive/files/usr/share/petstore"
+find . -name '*.md' | while read -r page; do
+	grep -oP '\]\(\K[^)#:]+(?=[)#])' "$page" | while read -r link; do [ -e "$(dirname "$page")/$link" ]; done
+done
+
+# After a release, the changelog names it first, or after what is not released.
+cd "$1/archive"
+for heading in Unreleased 'v1.2.0 (2026-12-05)'; do
+	printf '# Changes\n\n## %s\n\n## 1.2.0\n' "$heading" >.github/CHANGELOG.md
+	sh deploy/package/version.sh >>versions
+done
+grep -E '^1\.2\.0\+20[0-9]{12}$' versions
+grep -x '1\.2\.0' versions
