@@ -48,11 +48,22 @@ func Listen(addr string) (net.Listener, error) {
 			_ = os.Remove(address)
 		}
 	}
-	l, err := net.Listen(network, address)
-	if err == nil {
-		err = os.Chmod(address, 0o660)
+	l, err := net.ListenUnix(network, &net.UnixAddr{Name: address, Net: network})
+	if err != nil {
+		return nil, err
 	}
-	return l, err
+	l.SetUnlinkOnClose(false)
+	return unixListener{l}, os.Chmod(address, 0o660)
+}
+
+// unixListener removes its socket a moment before it closes: a proxy turns to another server,
+// and what has connected is accepted.
+type unixListener struct{ *net.UnixListener }
+
+func (l unixListener) Close() error {
+	err := os.Remove(l.Addr().String())
+	time.Sleep(arrivalTime)
+	return errors.Join(err, l.UnixListener.Close())
 }
 
 // URL returns the address at which a client on this machine reaches a listener at addr,

@@ -19,6 +19,7 @@ import (
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/address"
@@ -132,11 +133,12 @@ func FreeAddress(t testing.TB) string {
 	return ""
 }
 
-// WaitFor waits until a program listens at addr.
+// WaitFor waits until a program listens at addr, HOST:PORT or unix:PATH.
 func WaitFor(t testing.TB, addr string) {
 	t.Helper()
+	network, address := server.Network(addr)
 	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(10 * time.Millisecond) {
-		if conn, err := net.Dial("tcp", addr); err == nil {
+		if conn, err := net.Dial(network, address); err == nil {
 			_ = conn.Close()
 			return
 		}
