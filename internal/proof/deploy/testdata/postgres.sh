@@ -8,7 +8,7 @@ systemctl disable --now petstore petstore-backup.timer
 systemctl start postgresql
 run $page 'Two replicas on one machine' createdb >first.out
 KEY=$(grep '^psk_' first.out)
-petstore health --admin-addr 127.0.0.1:18081
+petstore health --addr unix:/run/petstore-1/http.sock
 if [ ! -e /etc/nginx/conf.d/petstore.conf ]; then # SQLite was taken out
 	renew one
 	run README.md 'Open to the public' nginx.conf
@@ -16,31 +16,43 @@ fi
 run $page 'Two replicas on one machine' nginx
 until curl https://localhost/readyz; do sleep 1; done
 create "$KEY" Ginger https://localhost
-grep -c 'server 127.0.0.1:808[12] fail_timeout=2s;' /etc/nginx/conf.d/petstore.conf | grep 2
+private /run/petstore-1/http.sock
+curl http://127.0.0.1:18082/metrics >metrics.out
+[ "$(stat -c '%U %G %a' /var/lib/petstore)" = 'petstore petstore 700' ]
+
+# No POST is lost while one replica restarts and the other stops.
+(systemctl restart petstore@1 && sleep 3 && systemctl stop petstore@2) &
+while kill -0 $! 2>/dev/null; do create "$KEY" Kitty https://localhost >>posts.out; done
+wait $!
+[ ! -e /run/petstore-2 ]
+for i in {1..50}; do create "$KEY" Kitty https://localhost >>posts.out; done
+grep -c Kitty posts.out
+systemctl start petstore@2
+grep -c 'server unix:/run/petstore-[12]/http.sock fail_timeout=2s;' /etc/nginx/conf.d/petstore.conf | grep 2
 fails petstore keys list --store postgres://petstore@/pets 2>&1 | grep 'authentication failed'
 
 if declare -F from_sqlite; then from_sqlite; fi
 
 # PostgreSQL is away when a replica starts, for more tries than systemd allows by
 # default, and comes back.
-[ "$(systemctl show --value -p RestartUSec petstore@8081)" = 5s ]
-mkdir -p /run/systemd/system/petstore@8081.service.d
-printf '[Service]\nRestartSec=0.1s\n' >/run/systemd/system/petstore@8081.service.d/soon.conf
+[ "$(systemctl show --value -p RestartUSec petstore@1)" = 5s ]
+mkdir -p /run/systemd/system/petstore@1.service.d
+printf '[Service]\nRestartSec=0.1s\n' >/run/systemd/system/petstore@1.service.d/soon.conf
 systemctl daemon-reload
-systemctl stop postgresql petstore@8081
-systemctl start --no-block petstore@8081
-until [ "$(systemctl show --value -p NRestarts petstore@8081)" -gt 8 ]; do
-	fails systemctl is-failed petstore@8081
+systemctl stop postgresql petstore@1
+systemctl start --no-block petstore@1
+until [ "$(systemctl show --value -p NRestarts petstore@1)" -gt 8 ]; do
+	fails systemctl is-failed petstore@1
 	sleep 0.1
 done
-journalctl -u petstore@8081 | grep 'no writable primary can be reached'
+journalctl -u petstore@1 | grep 'no writable primary can be reached'
 systemctl start postgresql
-until petstore health --admin-addr 127.0.0.1:18081; do sleep 0.2; done
+until petstore health --addr unix:/run/petstore-1/http.sock; do sleep 0.2; done
 
 # Log in with a password, as across a network.
 runuser -u postgres -- psql -c "ALTER ROLE petstore PASSWORD 'PASSWORD'"
 eval "$(page $page 'Across a network' pgpass | sed 's/db1,db2,db3/localhost/; /PGSSL/d')"
-systemctl restart petstore@8081 petstore@8082
+systemctl restart petstore@1 petstore@2
 (set -a && . /etc/petstore/petstore.env && as petstore keys list)
 
 # Back up, and restore into another database, where identifiers continue far above. What the
@@ -57,10 +69,10 @@ sed -i 's|^PGDATABASE=pets$|PGDATABASE=restored|' /etc/petstore/petstore.env
 
 # Upgrade, one replica after the other.
 apt-get install --reinstall ./.bin/dist/petstore_*.deb
-for port in 8081 8082; do
-	systemctl restart petstore@$port
+for n in 1 2; do
+	systemctl restart petstore@$n
 	sleep 3
 done
 list "$KEY" https://localhost | grep Ginger
-create "$KEY" Rex https://localhost | grep '"id":100000[2-9]'
-journalctl -u 'petstore*' | grep 'petstore@8082'
+create "$KEY" Rex https://localhost | grep '"id":1000[0-9]*,'
+journalctl -u 'petstore*' | grep 'petstore@2'

@@ -4,16 +4,16 @@ page=sqlite/README.md store=/var/lib/petstore/petstore.db
 # Run on SQLite.
 run $page 'Create the store' 'keys create' >first.out
 KEY=$(grep '^psk_' first.out)
-petstore health --admin-addr 127.0.0.1:18080
 curl http://127.0.0.1:18080/metrics | grep -F "version=\"$version\""
 create "$KEY" Frank
 [ "$(stat -c '%U %a' $store)" = 'petstore 600' ]
 
-# Root is refused. While the service is away, its port is not to be had, and clients wait.
+# Root is refused. While the service is away, its socket is not to be had, and clients wait.
 fails petstore keys list --store sqlite:$store 2>&1 | grep 'runuser -u petstore --'
 for signal in KILL HUP; do
 	systemctl kill --kill-who=main -s $signal petstore
-	fails as petstore serve --store sqlite:$store 2>&1 | grep 'address already in use'
+	fails as petstore serve --store sqlite:$store --addr unix:$socket 2>&1 | grep 'address already in use'
+	private $socket
 	list "$KEY" | grep Frank
 done
 systemctl restart petstore &
@@ -42,12 +42,22 @@ copy() { # FILE ID N stores a pet N times more
 }
 create "$KEY" unwanted | grep '"id":2,'
 systemctl stop petstore.socket petstore
+private $socket
 copy $store 1 600
 grep unwanted $store
 as sqlite3 $store 'DELETE FROM pets WHERE id = 2; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)'
 fails grep unwanted $store*
 as sqlite3 -safe -readonly -csv -header $store 'SELECT * FROM pets' | grep '^1,.*Frank'
+
+# The port of metrics is taken, and free again.
+runuser -u nobody -- env PETSTORE_API_KEYS=a-key-of-another petstore serve --store memory: --addr 127.0.0.1:18080 --drain 0s &
+until petstore health --addr 127.0.0.1:18080; do sleep 0.1; done
 systemctl start petstore
+journalctl -u petstore | grep '"level":"ERROR","msg":"serving without metrics'
+list "$KEY" | grep Frank
+kill $!
+systemctl restart petstore
+curl http://127.0.0.1:18080/metrics >metrics.out
 
 # A failed backup triggers the notification, and a link does not lead it elsewhere.
 mkdir -m 755 /srv/planted

@@ -17,10 +17,16 @@ run() {
 }
 mkdir -p /etc/apt/apt.conf.d && echo 'APT::Get::Assume-Yes "true";' >/etc/apt/apt.conf.d/99walk
 curl() { command curl -fsS --insecure "$@"; }
+socket=/run/petstore/http.sock
+direct="--unix-socket $socket http://localhost"
 create() { # KEY NAME [URL] creates a pet
-	sed "s/NAME/$2/" body.json | curl -H "Authorization: Bearer $1" -d @- -H 'Content-Type: application/json' "${3:-http://127.0.0.1:8080}/v1/pets"
+	sed "s/NAME/$2/" body.json | curl -H "Authorization: Bearer $1" -d @- -H 'Content-Type: application/json' ${3:-$direct}/v1/pets
 }
-list() { curl -H "Authorization: Bearer $1" "${2:-http://127.0.0.1:8080}/v1/pets"; }
+list() { curl -H "Authorization: Bearer $1" ${2:-$direct}/v1/pets; }
+private() { # SOCKET: another account cannot take it, nor connect to it
+	fails runuser -u nobody -- env PETSTORE_API_KEYS=a-key-of-another petstore serve --store memory: --addr "unix:$1" 2>&1 | grep 'already in use\|permission denied'
+	fails runuser -u nobody -- curl --unix-socket "$1" http://localhost/livez
+}
 as() { runuser -u petstore -- "$@"; }
 
 # Install.
@@ -49,7 +55,7 @@ done
 
 # Remove.
 apt-get remove petstore
-for unit in petstore@8081 petstore@8082 petstore petstore-backup.timer; do
+for unit in petstore@1 petstore@2 petstore petstore-backup.timer; do
 	fails systemctl is-active "$unit"
 done
 fails ls /etc/systemd/system/*.wants/petstore*
