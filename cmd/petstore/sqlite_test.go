@@ -38,7 +38,7 @@ func TestLastWordOnFile(t *testing.T) {
 }
 
 // TestRoot checks that root is refused where the folder of a store or of a backup belongs to
-// another user, also behind a link, and touches nothing.
+// another user, or others may write to it, also behind a link, and touches nothing.
 func TestRoot(t *testing.T) {
 	t.Parallel()
 	theirs := filepath.Join(t.TempDir(), "theirs")
@@ -47,6 +47,12 @@ func TestRoot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if os.Geteuid() == 0 {
+		for mode, want := range map[os.FileMode]string{0o770: "chmod go-w", 0o702: "chmod go-w", 0o777 | os.ModeSticky: "no store"} {
+			err := os.Chmod(theirs, mode)
+			if _, stderr := runHere(t.Context(), true, "backup", "x", "--store", "sqlite:"+filepath.Join(link, "x")); err != nil || !strings.Contains(stderr, want) {
+				t.Errorf("mode %v: got %s, error %v, want %s", mode, stderr, err, want)
+			}
+		}
 		if err := os.Chown(theirs, 65534, 65534); err != nil {
 			t.Fatal(err)
 		}

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// refuseRoot returns an error if root works on a file in a folder of another user, who
-// could use links there to have root change any file.
+// refuseRoot returns an error if root works on a file in a folder that another user may
+// change. A planted link could lead root to any file.
 func refuseRoot(env *environment, file string) error {
 	if !env.root || file == "" {
 		return nil
@@ -20,9 +20,12 @@ func refuseRoot(env *environment, file string) error {
 	if err != nil {
 		return err
 	}
-	path, uid := otherOwner(path)
-	if uid == 0 {
+	path, uid := writable(path)
+	if path == "" {
 		return nil
+	}
+	if uid == 0 {
+		return fmt.Errorf("%s may be changed by others than root: chmod go-w %s, or use another folder", path, path)
 	}
 	name := strconv.Itoa(int(uid))
 	if u, err := user.LookupId(name); err == nil {
@@ -31,12 +34,13 @@ func refuseRoot(env *environment, file string) error {
 	return fmt.Errorf("%s belongs to the user %s: run this as that user, not as root, with: runuser -u %s --", path, name, name)
 }
 
-// otherOwner returns the first directory or symbolic link on the way to an absolute path
-// that does not belong to root, and its owner, or 0 if there is none.
-func otherOwner(path string) (string, uint32) {
+// writable returns the first directory or symbolic link on the way to an absolute path that
+// another user than root may change, and its owner, or "". In a sticky directory, such as
+// /tmp, each user may change only their own files.
+func writable(path string) (string, uint32) {
 	dir := filepath.Dir(path)
 	if dir != path {
-		if other, uid := otherOwner(dir); uid != 0 {
+		if other, uid := writable(dir); other != "" {
 			return other, uid
 		}
 	}
@@ -44,7 +48,8 @@ func otherOwner(path string) (string, uint32) {
 	if err != nil || info.Mode().IsRegular() {
 		return "", 0
 	}
-	if uid := info.Sys().(*syscall.Stat_t).Uid; uid != 0 {
+	shared := info.IsDir() && info.Mode()&0o022 != 0 && info.Mode()&os.ModeSticky == 0
+	if uid := info.Sys().(*syscall.Stat_t).Uid; uid != 0 || shared {
 		return path, uid
 	}
 	target, err := os.Readlink(path)
@@ -58,5 +63,5 @@ func otherOwner(path string) (string, uint32) {
 		dir, _ = filepath.EvalSymlinks(dir) // it exists, as path does
 		target = filepath.Join(dir, target)
 	}
-	return otherOwner(target)
+	return writable(target)
 }
