@@ -191,85 +191,63 @@ func TestOddSockets(t *testing.T) {
 	}
 }
 
-// fading is a pipe that is read until a text comes, and then no more until it is closed.
-type fading struct {
-	until        string
-	came, closed chan struct{}
-	stuck        func() // called when nobody reads what is written
-}
-
-func (f *fading) Write(text []byte) (int, error) {
-	select {
-	case <-f.came:
-		f.stuck()
-		<-f.closed
-	default:
-		if bytes.Contains(text, []byte(f.until)) {
-			close(f.came)
-		}
-	}
-	return len(text), nil
-}
-
 // TestUnreadOutput checks that a server ends although nobody reads what it prints.
 func TestUnreadOutput(t *testing.T) {
-	stopped := server.Interrupted{Signal: syscall.SIGTERM}
-	unread{args: "serve --drain 0s --store memory:", until: `"msg":"serving"`, cause: stopped, want: 1}.test(t)
-	unread{args: "serve --drain 0s --store memory:", until: `"variable":"PETSTORE_STROE"`, cause: stopped, want: 1}.test(t)
+	unread(t, "serve --drain 0s --store memory:", `"msg":"serving"`, 1, nil)
+	unread(t, "serve --drain 0s --store memory:", `"variable":"PETSTORE_STROE"`, 1, nil)
 }
 
-// unread is a command of which nobody reads what it prints after a text.
-type unread struct {
-	args, until string
-	cause       error            // of its end
-	fail        func(url string) // causes it instead
-	want        int              // the exit status
-}
-
-// test checks that the process ends. A server answers probes before, and says that it is not ready.
-func (u unread) test(t *testing.T) {
+// unread runs a command of which nobody reads what it prints after a line with a text, and checks
+// that it ends with a status after fail or, if that is nil, after a signal. A server answers probes
+// before, and says that it is not ready.
+func unread(t *testing.T, args, until string, want int, fail func(url string)) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	url, ended := "http://"+l.Addr().String(), make(chan int, 2)
-	stuck, onStuck := context.WithCancel(t.Context())
-	out := &fading{u.until, make(chan struct{}), make(chan struct{}), onStuck}
-	env := testEnvironment(out)
+	out, in := io.Pipe()
+	url, ended, returned := "http://"+l.Addr().String(), make(chan int, 2), make(chan struct{})
+	env := testEnvironment(in)
 	env.variables["PETSTORE_STROE"] = "misspelt"
-	env.stdout = env.stderr
-	env.sockets = []net.Listener{l}
+	env.stdout, env.sockets = env.stderr, []net.Listener{l}
 	env.exitAfter = func(_ time.Duration, status int) { ended <- status }
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	returned := make(chan int, 1)
-	go func() { returned <- run(ctx, strings.Fields(u.args), env) }()
-	select {
-	case <-out.came:
-	case status := <-returned:
-		t.Fatalf("%s: got status %d before %s", u.args, status, u.until)
+	go func() {
+		_ = in.CloseWithError(fmt.Errorf("it returned %d", run(ctx, strings.Fields(args), env)))
+		close(returned)
+	}()
+	lines := bufio.NewScanner(out)
+	for !strings.Contains(lines.Text(), until) {
+		if !lines.Scan() {
+			t.Fatalf("%s: %v before %s", args, lines.Err(), until)
+		}
 	}
-	if strings.Contains(u.until, "serving") {
+	if strings.Contains(until, "serving") {
+		came := time.Now()
 		go send("GET", url+example.ListPath(), fixedKey, "") // waits for the log
-		<-stuck.Done()
-		env.stderr.mu.Lock()
-		env.stderr.since = time.Now().Add(-6 * time.Second)
-		env.stderr.mu.Unlock()
+		for waits := false; !waits; time.Sleep(time.Millisecond) {
+			env.stderr.mu.Lock()
+			if waits = env.stderr.since.After(came); waits {
+				env.stderr.since = time.Now().Add(-6 * time.Second)
+			}
+			env.stderr.mu.Unlock()
+		}
 		got, stderr := runHere(t.Context(), false, "health", "--addr", l.Addr().String())
 		if got != 1 || !strings.Contains(stderr, "is not ready (status 503)") {
 			t.Errorf("health: got %d, %s, want 1, and the status", got, stderr)
 		}
 	}
-	if u.fail != nil {
-		u.fail(url)
+	if fail == nil {
+		cancel(server.Interrupted{Signal: syscall.SIGTERM})
 	} else {
-		cancel(u.cause)
+		fail(url)
 	}
-	if got := <-ended; got != u.want {
-		t.Errorf("%s, unread after %s: got status %d, want %d", u.args, u.until, got, u.want)
+	if got := <-ended; got != want {
+		t.Errorf("%s, unread after %s: got status %d, want %d", args, until, got, want)
 	}
-	close(out.closed)
+	_ = out.Close()
 	<-returned
 }
 

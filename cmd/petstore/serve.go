@@ -129,7 +129,7 @@ func (cfg *serveConfig) complete(env *environment, isSet func(flag string) bool)
 		return misuse("--pprof needs --admin-addr, where profiles are served")
 	case cfg.open.RequireSync && !env.store.Standbys:
 		return misuse("--require-sync needs a store whose server has standbys, such as PostgreSQL")
-	case env.store.Volatile && len(cfg.fixedKeys) == 0 && !env.interactive:
+	case env.store.Volatile && !cfg.sandbox && len(cfg.fixedKeys) == 0 && !env.interactive:
 		return misuse("the memory store has no key, and none can be added later; set %s", keysVariable)
 	}
 	if cfg.sandbox {

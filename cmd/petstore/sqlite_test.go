@@ -7,14 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/example"
-	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/store"
 )
 
@@ -76,12 +74,11 @@ func TestRoot(t *testing.T) {
 // reads what they print.
 func TestUnreadFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pets.db")
-	unread{args: "serve --drain 0s --store sqlite:" + file, until: `"msg":"serving"`, want: 1, fail: func(url string) {
+	unread(t, "serve --drain 0s --store sqlite:"+file, `"msg":"serving"`, 1, func(url string) {
 		if err := os.Rename(file, file+"x"); err != nil {
 			t.Fatal(err)
 		}
 		go send("POST", url+example.ListPath(), fixedKey, example.Body())
-	}}.test(t)
-	stopped := server.Interrupted{Signal: syscall.SIGTERM}
-	unread{args: "keys create x --store sqlite:" + file + "y", until: "created a new store", cause: stopped, want: 143}.test(t)
+	})
+	unread(t, "keys create x --store sqlite:"+file+"y", "created a new store", 143, nil)
 }

@@ -28,17 +28,14 @@ import (
 // Key is a fixed API key that the handlers of this package accept.
 const Key = "an-api-key-for-the-tests"
 
-// Stores has, for each kind of store that tests can use, a function that prepares for a test and
-// returns one that returns the address of a new store. Files with build tags add the kinds that
-// need a server.
+// Stores has, for each kind of store that tests can use, a function that starts a server if it needs
+// one, and returns a function that returns the address of a new store. Files with build tags add
+// the kinds that need a server.
 var Stores = map[string]func(testing.TB) (newAddress func() string){}
 
 func init() {
 	for _, k := range address.Kinds {
-		if k.Volatile {
-			Stores[k.Name] = func(testing.TB) func() string { return func() string { return k.Default } }
-		}
-		if k.Files != nil {
+		if !k.Standbys { // it has no server
 			Stores[k.Name] = func(t testing.TB) func() string {
 				return func() string { return strings.Replace(k.Form, "PATH", filepath.Join(t.TempDir(), "new.db"), 1) }
 			}
