@@ -21,10 +21,10 @@ import (
 func TestAdvice(t *testing.T) {
 	t.Parallel()
 	root := rootCommand(&environment{})
-	for _, a := range advice {
-		if _, command, found := strings.Cut(a.text, ": "+service.Name+" "); found {
+	for about, text := range advice {
+		if _, command, found := strings.Cut(text, ": "+service.Name+" "); found {
 			if c, _, err := root.Find(strings.Fields(command)[:1]); err != nil || c == root {
-				t.Errorf("%v: got the advice %q, want a command of the program", a.about, a.text)
+				t.Errorf("%v: got the advice %q, want a command of the program", about, text)
 			}
 		}
 	}

@@ -149,25 +149,21 @@ type usageError struct{ error }
 
 func misuse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// hint says what to do about an error. In its text, STORE stands for --store with its address.
-type hint struct {
-	about error
-	text  string
-}
-
-// advice is for errors whose next step cannot be guessed.
-var advice = []hint{
-	{db.ErrNone, "check the address and that its volume is mounted, or make one with: petstore migrate STORE"},
-	{db.ErrOutdated, "stop its servers, then run: petstore migrate STORE"},
-	{db.ErrNoDatabase, "create it with: createdb -O petstore -E UTF8 -T template0 NAME"},
-	{db.ErrMayNotMigrate, "as the owner of its tables, run: petstore migrate STORE"},
+// advice says what to do about errors whose next step cannot be guessed. STORE stands
+// for --store with its address.
+var advice = map[error]string{
+	db.ErrNone:          "check the address and that its volume is mounted, or make one with: petstore migrate STORE",
+	db.ErrOutdated:      "stop its servers, then run: petstore migrate STORE",
+	db.ErrUnreachable:   "start PostgreSQL, or name its host, user and database in --store or in PGHOST, PGUSER and PGDATABASE",
+	db.ErrNoDatabase:    "create it with: createdb -O petstore -E UTF8 -T template0 NAME",
+	db.ErrMayNotMigrate: "as the owner of its tables, run: petstore migrate STORE",
 }
 
 // adviceOn returns what to do about an error of the store at addr, or "".
 func adviceOn(err error, addr *address.Address) string {
-	for _, a := range advice {
-		if errors.Is(err, a.about) {
-			return "; " + strings.ReplaceAll(a.text, "STORE", "--store "+addr.String())
+	for about, text := range advice {
+		if errors.Is(err, about) {
+			return "; " + strings.ReplaceAll(text, " STORE", " --store "+addr.String())
 		}
 	}
 	return ""

@@ -12,12 +12,10 @@ import (
 
 func init() {
 	commands = append(commands, backupCommand, restoreCommand, verifyCommand)
-	advice = append(advice, []hint{
-		{db.ErrExists, "choose another name, or replace it with --force"},
-		{db.ErrDamaged, "restore a backup with: petstore restore BACKUP --force STORE"},
-		{db.ErrAltered, "make it as in a new store, or restore another backup with: petstore restore BACKUP --force STORE"},
-		{db.ErrLoneLog, "put the database back beside it, or replace both with: petstore restore BACKUP --force STORE"},
-	}...)
+	advice[db.ErrExists] = "choose another name, or replace it with --force"
+	advice[db.ErrDamaged] = "restore a backup with: petstore restore BACKUP --force STORE"
+	advice[db.ErrAltered] = "make it as in a new store, or restore another backup with: petstore restore BACKUP --force STORE"
+	advice[db.ErrLoneLog] = "put the database back beside it, or replace both with: petstore restore BACKUP --force STORE"
 }
 
 func backupCommand(env *environment) *cobra.Command {

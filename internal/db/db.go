@@ -27,6 +27,7 @@ var (
 	ErrDamaged       = errors.New("is damaged")
 	ErrAltered       = errors.New("its schema is not as this program makes it")
 	ErrLoneLog       = errors.New("holds acknowledged writes")
+	ErrUnreachable   = errors.New("no writable primary can be reached")
 	ErrNoDatabase    = errors.New("no such database")
 	ErrMayNotMigrate = errors.New("its schema is out of date, and the user may not change it")
 )

@@ -149,7 +149,7 @@ func explainOpen(address string, err error) error {
 		err = errors.New(e.Message)
 	case connecting:
 		hosts := slices.Compact(strings.Split(connect.Unwrap().Error(), "\n"))
-		err = fmt.Errorf("no writable primary can be reached: %s", strings.Join(hosts, "; "))
+		err = fmt.Errorf("%w: %s", db.ErrUnreachable, strings.Join(hosts, "; "))
 	}
 	if timedOut {
 		err = fmt.Errorf("%w; if the network is slow, set connect_timeout=SECONDS in the address", err)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"embed"
 	"io/fs"
-	"log/slog"
 	"strings"
 
 	"example.com/petstore/internal/db"
@@ -55,7 +54,5 @@ var Kind = store.Kind{
 		defer database.Close()
 		return (&Store{database}).Keys(ctx)
 	},
-	Migrate: func(ctx context.Context, address string, logger *slog.Logger) (from, to int64, err error) {
-		return schema.Migrate(ctx, address, logger)
-	},
+	Migrate: schema.Migrate,
 }
