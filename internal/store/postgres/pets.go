@@ -157,7 +157,7 @@ func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 // whether there is a next page. A walk may miss a pet that is committed behind it, because
 // identifiers are assigned earlier, but none that was acknowledged when it began.
 func (s *Store) Pets(ctx context.Context, q pets.ListQuery) (page pets.ListPage, err error) {
-	sql, args := selectPage(q)
+	sql, args := selectList(q)
 	err = s.Read(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		page = pets.ListPage{}
 		var p pets.Pet
@@ -170,14 +170,14 @@ func (s *Store) Pets(ctx context.Context, q pets.ListQuery) (page pets.ListPage,
 
 var maxPageText = strconv.Itoa(pets.MaxPageText)
 
-// selectPage returns the statement that selects the pets of q, and its arguments. A page ends with
+// selectList returns the statement that selects the pets of q, and its arguments. A page ends with
 // the pet that brings its texts to pets.MaxPageText; the names after it are not sent. The limit is
 // text: with a parameter, PostgreSQL plans each page anew.
 //
 // With WHERE status = $1 AND id > $2 ORDER BY id, the planner may scan the primary key for
 // pets of the status, all of which may be at its end. Only the index of both columns has the
 // order of (status, id).
-func selectPage(q pets.ListQuery) (sql string, args []any) {
+func selectList(q pets.ListQuery) (sql string, args []any) {
 	where, order, args := "id > $1", " ORDER BY id", []any{q.After}
 	if q.Status != "" {
 		where, order, args = "(status, id) > ($1, $2) AND status <= $1", " ORDER BY status, id", []any{string(q.Status), q.After}

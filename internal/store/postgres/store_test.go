@@ -216,7 +216,7 @@ func TestLongNames(t *testing.T) {
 	}
 	for _, q := range []pets.ListQuery{{}, slices.Collect(maps.Values(example.Filters()))[0]} {
 		q.Limit = 100
-		sql, args := selectPage(q)
+		sql, args := selectList(q)
 		sent := pgtest.Query[int](t, address, "SELECT sum(octet_length("+textColumn+")) FROM ("+sql+") page (id, "+textColumn+")", args...)
 		if page, err := s.Pets(t.Context(), q); err != nil || len(page.Pets) != 2 || !page.More || sent != 40_000 {
 			t.Errorf("Pets(%+v): got %d pets, more %v, error %v, and %d bytes of names, want 2 and 40000", q, len(page.Pets), page.More, err, sent)
@@ -249,7 +249,7 @@ func TestPlan(t *testing.T) {
 		for filter, q := range example.Filters() {
 			for _, q.After = range []int64{0, many - 40} {
 				q.Limit = 20
-				sql, args := selectPage(q)
+				sql, args := selectList(q)
 				_, prepareErr := conn.Exec(t.Context(), "DEALLOCATE ALL; PREPARE page AS "+sql)
 				rows, _ := conn.Query(t.Context(), fmt.Sprintf("EXPLAIN (COSTS OFF) EXECUTE page('%s', %d)", args...))
 				lines, err := pgx.CollectRows(rows, pgx.RowTo[string])

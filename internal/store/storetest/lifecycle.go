@@ -76,7 +76,7 @@ func testLoad(t *testing.T, f Factory) {
 	var (
 		l       ledger
 		running atomic.Int32
-		filters = queries()
+		filters = listQueries()
 	)
 	running.Store(writers)
 	concurrently(writers+3, func(i int) {
@@ -117,7 +117,7 @@ func everyMethod(ctx context.Context, s store.Store) map[string]error {
 	errs := map[string]error{"Ping": s.Ping(ctx)}
 	_, errs["CreatePet"] = s.CreatePet(ctx, example.Pet(), pets.IdempotencyKey{})
 	_, errs["Pet"] = s.Pet(ctx, 1)
-	for _, q := range queries() {
+	for _, q := range listQueries() {
 		q.Limit = 1
 		_, errs[fmt.Sprintf("Pets %+v", q)] = s.Pets(ctx, q)
 	}

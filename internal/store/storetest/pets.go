@@ -55,9 +55,9 @@ func testCreatePet(t *testing.T, f Factory) {
 // created pets.
 func testPets(t *testing.T, f Factory) {
 	s := f.open(t)
-	for _, q := range queries() {
+	for _, q := range listQueries() {
 		q.Limit = 1
-		wantPage(t, s, nil, q)
+		wantList(t, s, nil, q)
 	}
 	var all []pets.Pet
 	for i, p := range example.Pets(22) {
@@ -73,10 +73,10 @@ func testPets(t *testing.T, f Factory) {
 		for _, p := range all {
 			afters = append(afters, p.ID-1, p.ID)
 		}
-		for _, q := range queries() {
+		for _, q := range listQueries() {
 			for _, q.Limit = range []int{1, 4, len(all) - 1, len(all), 5000} {
 				for _, q.After = range afters {
-					wantPage(t, s, all, q)
+					wantList(t, s, all, q)
 				}
 			}
 			if t.Failed() {
@@ -89,8 +89,8 @@ func testPets(t *testing.T, f Factory) {
 	}
 }
 
-// wantPage checks the page that q selects from a store that holds all.
-func wantPage(t testing.TB, s store.Store, all []pets.Pet, q pets.ListQuery) {
+// wantList checks the page that q selects from a store that holds all.
+func wantList(t testing.TB, s store.Store, all []pets.Pet, q pets.ListQuery) {
 	t.Helper()
 	want := selected(all, q)
 	more := len(want) > q.Limit
@@ -140,9 +140,9 @@ func testIdempotencyAfterChange(t *testing.T, f Factory) {
 	f.Change(t, s, changed)
 	for range 2 {
 		wantPet(t, s, changed)
-		for _, q := range queries() {
+		for _, q := range listQueries() {
 			q.Limit = 10
-			wantPage(t, s, []pets.Pet{changed}, q)
+			wantList(t, s, []pets.Pet{changed}, q)
 		}
 		if got, err := s.CreatePet(t.Context(), example.Pet(), mine); err != nil || !equal(got, changed) {
 			t.Errorf("the same again: got %v, error %v, want %v", got, err, changed)

@@ -77,8 +77,8 @@ func mustClose(t testing.TB, s store.Store) {
 	}
 }
 
-// queries returns one that selects all pets, and with each filter those that have a value.
-func queries() []pets.ListQuery {
+// listQueries returns one that selects all pets, and with each filter those that have a value.
+func listQueries() []pets.ListQuery {
 	return append(slices.Collect(maps.Values(example.Filters())), pets.ListQuery{})
 }
 
