@@ -1,30 +1,94 @@
 #!/usr/bin/env bash
-# Usage: .github/rename.sh MODULE PROGRAM NOUN PREFIX
+# Usage: .github/rename.sh MODULE PROGRAM NOUN PREFIX [PLURAL]
 # Renames a fresh clone, such as: .github/rename.sh example.com/library shelfd book bsk
-# MODULE is the Go module, PROGRAM the command, NOUN the resource, whose plural ends in
-# -s, and PREFIX the beginning of API keys. Needs GNU sed.
-set -euo pipefail
-[ $# = 4 ] || { sed -n '2,5s/^# //p' "$0" >&2; exit 2; }
+# MODULE is the Go module, PROGRAM the command, NOUN the resource, PREFIX the beginning of
+# API keys. All is tried in another clone first, and nothing is changed if that does not
+# compile or its stores fail. Needs GNU sed.
+set -Eeuo pipefail
+export LC_ALL=C
+
+# words MODULE PROGRAM NOUN PREFIX PLURAL replaces the words in all files below the current
+# folder, for update.sh too. Each becomes a number first, because a new word may contain an
+# old one.
+words() {
+	local to='' from='' n=0 old new article=''
+	while read -r old new; do
+		to+="s#$old#\x01$((++n))\x02#g;" from+="s#\x01$n\x02#$new#g;"
+	done <<-END
+		example.com/petstore $1
+		petstore $2
+		Petstore ${2^}
+		PETSTORE ${2^^}
+		psk $4
+		pets $5
+		Pets ${5^}
+		PETS ${5^^}
+		pet $3
+		Pet ${3^}
+		PET ${3^^}
+	END
+	if [[ $3 =~ ^([aeio]|u[^nst]|un[^i]|hour|hono|heir) && ! $3 =~ ^(eu|one) ]]; then
+		article='s,\b([Aa])(\s+((//|#|--)\s+)?[`"*]*\x01([6-9]|1.)\x02),\1n\2,g;'
+	fi
+	replace=$to$article$from
+	grep -rlIiE 'pet|psk' --exclude-dir=.git --exclude='*LICENSE*' --exclude='*-lock.json' --exclude='*.sum' \
+		--exclude=rename.sh --exclude=update.sh . | xargs -r sed -i -zE "$replace"
+	gofmt -w .
+}
+[ "$0" = "${BASH_SOURCE[0]}" ] || return 0
+
+[ $# = 4 ] || [ $# = 5 ] || { sed -n '2,6s/^# //p' "$0" >&2; exit 2; }
+refuse() { echo "rename.sh: $*. Nothing was changed." >&2; exit 1; }
 module=$1 program=$2 noun=$3 prefix=$4
+case $noun in
+*[sxz] | *[cs]h) plural=${5-${noun}es} ;;
+*[!aeiou]y) plural=${5-${noun%y}ies} ;;
+*) plural=${5-${noun}s} ;;
+esac
 cd "$(git rev-parse --show-toplevel)"
-git diff --quiet HEAD || { echo 'commit or undo your changes first' >&2; exit 1; }
+[ ! -e .github/upstream ] || refuse 'this clone has been renamed before, as .github/upstream says'
+[ -z "$(git status --porcelain)" ] || refuse 'commit or undo your changes first'
+[[ $module =~ ^[a-z0-9.-]+(/[A-Za-z0-9._~-]+)*$ ]] || refuse "$module is no path of a module, such as example.com/library"
+for word in "$program" "$noun" "$prefix" "$plural"; do
+	[[ $word =~ ^[a-z][a-z0-9]*$ ]] || refuse "$word has other characters than a-z and 0-9, or begins with a digit"
+done
+[ "$noun" != "$plural" ] || refuse "the plural must not be $noun too: give another one as the last argument"
+for word in "$noun" "$plural"; do
+	gofmt -e <<<"package p; var $word int" >/dev/null 2>&1 || refuse "$word is a keyword of Go"
+	! go doc "builtin.$word" >/dev/null 2>&1 || refuse "$word is predeclared in Go"
+	[ ! -e "internal/$word" ] || refuse "$word is the name of a package, internal/$word"
+done
+
+case $program in user | order | group | table | column | check | grant | window | offset | limit | union)
+	refuse "$program is a word of SQL, and the schema in PostgreSQL has the name of the program" ;;
+esac
+
+# The trial. Its output is shown only if it fails.
+tmp=$(mktemp -d)
+exec 3>&2 >"$tmp/log" 2>&1
+trap 'rm -rf "$tmp"' EXIT
+trap '{ tail -n 5 "$tmp/log"; refuse "With $noun and $plural, the code fails as above"; } >&3 2>&3' ERR
+git clone -q . "$tmp/clone"
+clone=$PWD
+cd "$tmp/clone"
 
 # What is true of this service only: the document that it was given, and these commands.
-git rm -rq .github/rename.sh internal/proof/copy internal/proof/contract/specification*
+git rm -rq internal/proof/copy internal/proof/contract/specification*
 sed -i '/specification.yaml/d; /^copy:/,/^$/d; s/ sdk copy / sdk /' Makefile .github/workflows/check.yml
 sed -i '/^\/\/ TestEngines/,/^}/d' internal/arch_test.go
-sed -i '/^## Make it yours/,/^## Run and debug/{/^## Run and debug/!d}' .github/CONTRIBUTING.md
+sed -i '/^## Make it yours/,/^## /{/^## [^M]/!d}; /(`copy`)/d' .github/CONTRIBUTING.md
 
-text=$(git ls-files ':!*.gz' ':!*LICENSE*' ':!*-lock.json' ':!*.sum')
-sed -i "s#example.com/petstore#$module#g; s/psk/$prefix/g" $text
-sed -i "s/petstore/$program/g; s/Petstore/${program^}/g; s/PETSTORE/${program^^}/g" $text
-sed -i "s/pet/$noun/g; s/Pet/${noun^}/g; s/PET/${noun^^}/g" $text
+words "$module" "$program" "$noun" "$prefix" "$plural"
 git ls-files '*pet*' | while read -r old; do
-	new=$(echo "$old" | sed "s/petstore/$program/g; s/pet/$noun/g")
+	new=$(sed -E "$replace" <<<"$old")
+	[ ! -e "$new" ] || { echo "$new exists already"; exit 1; }
 	mkdir -p "$(dirname "$new")"
 	git mv "$old" "$new"
 done
+echo "$(git rev-parse HEAD) $module $program $noun $prefix $plural" >.github/upstream
 make --no-print-directory generate
-gofmt -w .
 go mod tidy
+go vet -tags "$(sed -n 's/^ALL_TAGS := //p' Makefile)" ./...
+go test ./internal/store/...
 git add -A
+git diff --cached --binary --full-index | git -C "$clone" apply --index

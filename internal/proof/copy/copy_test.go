@@ -1,7 +1,7 @@
 //go:build copy
 
 // Package copy runs the commands of .github/CONTRIBUTING.md that take parts out of the
-// repository and turn it into another service, and all tests then. `make copy` runs it.
+// repository, turn it into another service and update its engines. `make copy` runs it.
 package copy
 
 import (
@@ -31,11 +31,51 @@ const always = `
 	make --dry-run help check-all package >/dev/null
 `
 
+// nouns have plurals if a service may have their name, which others of ours once met.
+var nouns = map[string]string{
+	"item": "items", "person": "people", "test": "tests",
+	"key": "", "status": "", "func": "", "a.b": "",
+}
+
+// update changes an engine in a renamed copy and removes another, and updates it after changes of
+// the same engines: first on other lines, then on the same.
+const update = `
+	git commit -qm renamed
+	sed -i '1i // Ours.' internal/fault/fault.go
+	git rm -rq internal/db/postgres
+	git commit -qam ours
+	up=$(mktemp -d)
+	trap 'rm -rf $up' EXIT
+	git clone -q -c user.name=up -c user.email=up . $up
+	cd $up
+	git checkout -q HEAD~2
+	echo '// Mended.' | tee -a internal/fault/fault.go >>internal/db/postgres/retry.go
+	printf 'package edge\n\nimport _ "%s/internal/fault"\n' $(go list -m) >internal/edge/new.go
+	git rm -q internal/keys/keys_test.go
+	sed -i '/^### Engines/a - fault is mended.' .github/CHANGELOG.md
+	sed -i 's/^go 1.*/go 1.99.0/' go.mod
+	git add -A
+	git commit -qm mended
+	cd -
+	.github/update.sh $up >out
+	grep 'fault is mended' out
+	grep 'go get go@1.99.0 && go mod tidy' out
+	grep '// Ours' internal/fault/fault.go
+	grep '// Mended' internal/fault/fault.go
+	go vet ./internal/edge
+	[ ! -e internal/db/postgres ] && [ ! -e internal/keys/keys_test.go ]
+	git commit -qm updated
+	sed -i '1i // Theirs.' $up/internal/fault/fault.go
+	git -C $up commit -qam theirs
+	.github/update.sh $up && exit 1
+	grep '^<<<<<<<' internal/fault/fault.go
+`
+
 // TestCopy runs the blocks one after the other in one clone, so that Go remembers the results
 // of tests that a part does not concern.
 func TestCopy(t *testing.T) {
 	dir := t.TempDir()
-	run(t, ".", "git clone -q ../../.. "+dir)
+	run(t, ".", "git clone -q -c user.name=copy -c user.email=copy ../../.. "+dir)
 	page, err := os.ReadFile(dir + "/.github/CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)
@@ -58,8 +98,18 @@ func TestCopy(t *testing.T) {
 		all += commands
 	}
 	test("all parts", all, "go mod tidy\nmake lint")
+	for noun, plural := range nouns {
+		rename := ".github/rename.sh example.com/my/petstore " + noun + "d " + noun + " xsk " + plural
+		if plural == "" {
+			test(noun, rename+" && exit 1\n", "[ -z \"$(git status --porcelain)\" ]")
+		} else {
+			test(noun, rename, "\ngo test ./gen/... ./internal/"+plural+" ./internal/service ./internal/proof/contract")
+		}
+	}
 	test("renamed", block(".github/rename.sh"), always+`make drift
-		! { git ls-files; git grep --cached -I '' ':!*LICENSE*' ':!*-lock.json' ':!*.sum'; } | grep -iE 'p[e]t|p[s]k'`)
+		{ git ls-files; git grep --cached -I '' ':!*LICENSE*' ':!*-lock.json' ':!*.sum' ':!.github/rename.sh' \
+			':!.github/update.sh'; } | grep -iE 'p[e]t|p[s]k' && exit 1
+`+update)
 }
 
 // run runs commands in a folder.

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Usage: .github/update.sh REPOSITORY
+# Merges what has changed in the engines of REPOSITORY, the URL that this service was once
+# cloned from, since then or since the last update. Nothing is committed. Conflicts are
+# marked as git does, and the exit status is then 1.
+set -euo pipefail
+
+# What a service takes as it is.
+engines='internal/edge internal/docs internal/server internal/keys internal/db internal/fault'
+
+fail() { echo "update.sh: $*" >&2; exit 2; }
+[ $# = 1 ] || { sed -n '2,5s/^# //p' "$0" >&2; exit 2; }
+cd "$(git rev-parse --show-toplevel)"
+[ -e .github/upstream ] || fail 'only what rename.sh has renamed can be updated'
+[ -z "$(git status --porcelain -uno)" ] || fail 'commit or undo your changes first'
+. .github/rename.sh
+read -r old names <.github/upstream
+git fetch -q "$1"
+new=$(git rev-parse FETCH_HEAD)
+[ "$new" != "$old" ] || { echo "$1 has nothing new"; exit; }
+git cat-file -e "$old^{commit}" || fail "$1 has no commit $old, which .github/upstream names"
+engines="$(git show "$new:.github/update.sh" | sed -n "s/^engines='\(.*\)'/\1/p") .github/rename.sh .github/update.sh"
+
+# Files and folders that have been removed here.
+removed=$(git ls-tree -r --name-only "$old" $engines | while read -r file; do
+	[ -e "$file" ] || if [ -e "${file%/*}" ]; then echo "$file"; else echo "${file%/*}"; fi
+done)
+
+# engines COMMIT [PARENT] makes a commit of the engines only, with the words of this service.
+engines() {
+	local dir=$tmp/$1
+	mkdir "$dir"
+	git archive "$1" $(git ls-tree --name-only "$1" $engines) | tar -xC "$dir"
+	export GIT_DIR GIT_WORK_TREE=$dir GIT_INDEX_FILE=$tmp/index
+	GIT_DIR=$(git rev-parse --absolute-git-dir)
+	cd "$dir"
+	words $names
+	rm -rf $removed
+	git read-tree --empty
+	git add -Af .
+	git -c user.name=update -c user.email=update commit-tree -m "engines of $1" ${2+-p "$2"} "$(git write-tree)"
+}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+before=$(engines "$old")
+after=$(engines "$new" "$before")
+
+conflicts=0
+git cherry-pick -n "$after" || conflicts=$?
+[ $conflicts -le 1 ] || exit $conflicts
+sed -i "s/^$old/$new/" .github/upstream
+git add .github/upstream
+
+# What the changelog says, and the modules whose versions changed.
+notes() { git show "$1:.github/CHANGELOG.md" | sed -n '/^### Engines/,/^##* [^E]/{/^#/!p}'; }
+added() { diff <("$1" "$old") <("$1" "$new") | sed -n 's/^> *//p' || true; }
+modules() { git show "$1:go.mod" | sed -nE 's/^(\s+|require )(\S+\.\S+) (v\S+)$/\2@\3/p; s/^go (\S+)$/go@\1/p'; }
+added notes
+modules=$(added modules)
+[ -z "$modules" ] || echo "go.mod has to follow: go get" $modules "&& go mod tidy"
+[ $conflicts = 0 ] || echo 'Resolve the conflicts above: git status'
+echo 'Then run make check, and commit. This shows all that has changed there:'
+echo "git diff $old $new"
+exit $conflicts
