@@ -1,5 +1,16 @@
 // Package db has what the databases in the packages below it share: the options and the
-// errors of opening one.
+// errors of opening one, for errors.Is.
+//
+//	books, err := schema.Open(ctx, "books.db", db.Options{Logger: logger}) // a sqlite.Schema
+//	...
+//	err = books.Write(ctx, func(conn sqlite.Conn) error {
+//		_, err := conn.Stmt(insert).Exec("Emma")
+//		return err
+//	})
+//
+// A write that returns nil is durable. Other errors have a kind of package fault: after
+// Unavailable nothing was written, and after Internal the outcome is unknown. An error of
+// the function that is the caller's fault is returned as it is.
 package db
 
 import (

@@ -1,6 +1,13 @@
 // Package fault defines the errors that a request can end with, from a store to the
-// response: one type, whose kind says what its caller can do. It imports only the
-// standard library.
+// response. The kind of an Error is the code and the status of that response, and says
+// what the caller can do. A service returns a kind below, or declares another:
+//
+//	var Conflict = fault.Kind{Code: "conflict", Status: 409}
+//	...
+//	return fault.New(Conflict, "there is another book with this title")
+//
+// The client gets the message of New, but never the cause of Wrap. An error of any other
+// type is a 500 without detail. Only the standard library is imported.
 package fault
 
 import "errors"

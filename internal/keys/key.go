@@ -1,4 +1,14 @@
-// Package keys creates API keys and authenticates their tokens.
+// Package keys creates API keys and authenticates their tokens. A Store keeps only hashes:
+//
+//	key, token, err := keys.New("nightly import", time.Now(), 0)
+//	...
+//	err = store.CreateKey(ctx, key) // show the token now, since nothing keeps it
+//	...
+//	keyring := keys.NewKeyring(store, nil)
+//	key, err = keyring.Authenticate(ctx, token)
+//
+// A key that is revoked works for at most 5 s more. A store that cannot be reached never
+// makes a token Unauthorized.
 package keys
 
 import (

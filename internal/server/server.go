@@ -1,5 +1,15 @@
 // Package server serves an http.Handler as a process does: with TLS, limits of
 // connections, an admin address, signals, and a stop that lets requests end.
+//
+//	s, err := server.New(server.Options{
+//		Handler: handler, Listeners: listeners, MaxConnections: server.DefaultMaxConnections,
+//		Drain: 5 * time.Second, Logger: logger, Metrics: prometheus.DefaultRegisterer,
+//	})
+//	...
+//	err = s.Run(server.UntilSignal(ctx))
+//
+// A request that has arrived is answered, also while the server stops, if the handler
+// takes no longer than 9 s. Clients that send or read too slowly are disconnected.
 package server
 
 import (
