@@ -1,14 +1,13 @@
 // Package docs is a page that shows a document with Scalar and sends requests from the
 // browser. Folder ui has Scalar's bundle as npm has it; the page's own docs.js has its
-// options, and docs.css its colors and what no option mends. "make docs-ui" updates the
-// bundle, scalar.js.gz, and its licences, LICENSES.txt.
+// options, and docs.css its colors and fixes for which it has no option. "make docs-ui"
+// updates the bundle, scalar.js.gz, and its licences, LICENSES.txt.
 package docs
 
 import (
 	"bytes"
 	"embed"
 	"html/template"
-	"net/url"
 	"strings"
 
 	"example.com/petstore/internal/edge"
@@ -41,7 +40,7 @@ func New(d *edge.Document, public string) edge.Docs {
 		served := path + "/" + strings.TrimSuffix(name, ".gz")
 		files = append(files, edge.File{Path: served, MediaType: mediaType, Policy: policy, Content: content})
 	}
-	return edge.Docs{Path: path, Files: files, Fragment: fragment}
+	return edge.Docs{Path: path, Files: files}
 }
 
 // contentPolicy returns the Content-Security-Policy of the page. Because people enter
@@ -54,14 +53,4 @@ func contentPolicy(public string) string {
 	}
 	return "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 		"connect-src " + connect + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-}
-
-// fragment returns the part of the page that describes an operation. Scalar shows
-// an operation without a tag under "default"; docs.js turns the fragment into Scalar's.
-func fragment(tags []string, operationID string) string {
-	tag := "default"
-	if len(tags) > 0 {
-		tag = tags[0]
-	}
-	return "/" + url.PathEscape(tag) + "/" + operationID
 }

@@ -47,11 +47,6 @@ func TestPage(t *testing.T) {
 	if loaded != 4 {
 		t.Errorf("got %d files that the page loads, want 4", loaded)
 	}
-	for want, tags := range map[string][]string{"/default/getNote": nil, "/my%20notes/getNote": {"my notes", "others"}} {
-		if got := page.Fragment(tags, "getNote"); got != want {
-			t.Errorf("the fragment of an operation with the tags %q: got %s, want %s", tags, got, want)
-		}
-	}
 }
 
 // TestPolicy checks that the page, on which people enter their keys, runs no foreign

@@ -145,7 +145,7 @@ func (h *Handler) DocsPath() string { return h.options.Docs.Path }
 func (h *Handler) Stopping() { h.stopping.Store(true) }
 
 // ServeHTTP implements http.Handler. Echo routes on the decoded path, so that /books/%31 is
-// /books/1, unless it has an encoded slash, which is not a separator.
+// /books/1. An encoded slash is data, and keeps the raw path.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !strings.Contains(strings.ToLower(r.URL.RawPath), "%2f") {
 		r.URL.RawPath = ""
@@ -153,15 +153,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.echo.ServeHTTP(w, r)
 }
 
-// routes adds the middleware, in the order in which it handles a request, and the
-// routes.
+// routes adds the middleware, in the order of its calls, and the routes.
 func (h *Handler) routes() error {
 	e := h.echo
-	e.Use(
-		h.commonHeaders,
-		h.observe,
-		recoverPanics(),
-	)
+	e.Use(h.commonHeaders, h.observe, recoverPanics())
 	if len(h.options.AllowOrigins) > 0 {
 		e.Use(allowOrigins(h.options.AllowOrigins, slices.Sorted(maps.Keys(h.document.headers))))
 	}

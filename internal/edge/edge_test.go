@@ -140,11 +140,7 @@ func newServer(t *testing.T, o Options) *server {
 }
 
 // manual is a documentation page.
-var manual = Docs{
-	Path:     "/manual",
-	Files:    []File{{"/manual", "text/html", "img-src *", []byte("a book")}},
-	Fragment: func(tags []string, operationID string) string { return tags[0] + "-" + operationID },
-}
+var manual = Docs{Path: "/manual", Files: []File{{"/manual", "text/html", "img-src *", []byte("a book")}}}
 
 // newRequest returns a request. send is METHOD TARGET, then lines of the header. A key and the
 // type of a body are added.
@@ -227,7 +223,7 @@ func TestDocs(t *testing.T) {
 	const (
 		browser     = "GET /\nAccept: text/html"
 		up          = `</v1/books>; rel="up"`
-		deprecation = `#books-getBook>; rel="deprecation"; type="text/html"`
+		deprecation = `#/old%20books/getBook>; rel="deprecation"; type="text/html"`
 	)
 	local, none := Options{Docs: manual}, Options{}
 	public := Options{Docs: manual, PublicURL: "https://example.com/a%20b/v1"}
@@ -246,6 +242,7 @@ func TestDocs(t *testing.T) {
 		{local, "GET /v1/books/1", 200, "Link", "</manual" + deprecation + ", " + up},
 		{public, "GET /v1/books/1", 200, "Link", "<https://example.com/a%20b/manual" + deprecation + ", " + up},
 		{none, "GET /v1/books/1", 200, "Link", up},
+		{local, "GET /v1/books:count", 200, "Link", `</manual#/default/countBooks>; rel="deprecation"; type="text/html"`},
 	} {
 		s := newServer(t, test.o)
 		s.library.handlers["getBook"] = func(c echo.Context) error {

@@ -16,34 +16,29 @@ var errOverloaded = fault.Wrap(fault.Unavailable, errors.New("too many requests 
 // or of its address if there is no key, and then those of all, so that one key leaves room
 // for others.
 type inFlight struct {
-	// Of all requests:
+	limit    int64               // of requests that run
 	admitted *semaphore.Weighted // those that run, or wait for a place to run
 	running  *semaphore.Weighted
 	decoding *semaphore.Weighted // those whose body is decoded: 64 KiB of JSON may become megabytes
-
-	// Of the requests of one key:
-	maxOfKey        int64 // how many may be in flight, which bounds the memory of their bodies
-	maxRunningOfKey int64 // how many of these may be admitted; the rest queue per key
 
 	mu     sync.Mutex
 	shares map[string]*share // by API key or address
 }
 
-// share has the requests of one key that are in flight.
+// share limits the requests of one key.
 type share struct {
-	requests int64 // guarded by inFlight.mu
-	running  *semaphore.Weighted
+	requests int64               // in flight, which hold their bodies in memory; guarded by inFlight.mu
+	running  *semaphore.Weighted // those that are admitted; the rest queue per key
 }
 
 // newInFlight derives the limits from the number of requests that may run at a time.
 func newInFlight(limit int64) *inFlight {
 	return &inFlight{
-		admitted:        semaphore.NewWeighted(2 * limit),
-		running:         semaphore.NewWeighted(limit),
-		decoding:        semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
-		maxOfKey:        (3*limit + 1) / 2,
-		maxRunningOfKey: (3*limit + 3) / 4,
-		shares:          map[string]*share{},
+		limit:    limit,
+		admitted: semaphore.NewWeighted(2 * limit),
+		running:  semaphore.NewWeighted(limit),
+		decoding: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
+		shares:   map[string]*share{},
 	}
 }
 
@@ -54,10 +49,10 @@ func (f *inFlight) enter(key string) *share {
 	defer f.mu.Unlock()
 	s := f.shares[key]
 	if s == nil {
-		s = &share{running: semaphore.NewWeighted(f.maxRunningOfKey)}
+		s = &share{running: semaphore.NewWeighted((3*f.limit + 3) / 4)}
 		f.shares[key] = s
 	}
-	if s.requests == f.maxOfKey {
+	if s.requests == (3*f.limit+1)/2 {
 		return nil
 	}
 	s.requests++

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 
 	"example.com/petstore/internal/fault"
@@ -17,7 +19,8 @@ import (
 func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 	deprecation := op.deprecation.Clone()
 	if deprecation != nil && h.options.Docs.Path != "" {
-		page := h.docsURL + "#" + h.options.Docs.Fragment(op.Tags, op.OperationID)
+		tag := slices.Concat(op.Tags, []string{"default"})[0]
+		page := h.docsURL + "#/" + url.PathEscape(tag) + "/" + op.OperationID
 		deprecation.Set("Link", fmt.Sprintf(`<%s>; rel="deprecation"; type="text/html"`, page))
 	}
 	return func(generated echo.HandlerFunc) echo.HandlerFunc {

@@ -17,9 +17,8 @@ import (
 
 // Docs is a documentation page, such as that of package docs. The zero value is none.
 type Docs struct {
-	Path     string                                         // of the page, such as /docs
-	Files    []File                                         // the page and what it loads
-	Fragment func(tags []string, operationID string) string // of the URL of an operation on the page
+	Path  string // of the page, such as /docs; it has an operation at #/TAG/OPERATION_ID
+	Files []File // the page and what it loads
 }
 
 // File is a file that anybody may read.

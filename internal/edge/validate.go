@@ -112,8 +112,7 @@ func checkText(schema *openapi3.Schema, values []string) string {
 	return ""
 }
 
-// readBody returns the body of a request, of at most limit bytes. It returns nil if the
-// operation takes no body.
+// readBody returns the body, of at most limit bytes, or nil if the operation takes none.
 func (op *operation) readBody(c echo.Context, limit int64) ([]byte, error) {
 	r := c.Request()
 	if op.body == nil || r.ContentLength == 0 && !op.RequestBody.Value.Required {
@@ -164,9 +163,8 @@ func (op *operation) checkMediaType(c echo.Context) error {
 	return fault.New(fault.UnsupportedMediaType, "the Content-Type must be "+op.media+", "+found)
 }
 
-// Bind implements echo.Binder for the generated code: it validates and decodes the body
-// that readBody has read, once few others are being decoded. For no body it returns io.EOF, as
-// the generated code expects.
+// Bind implements echo.Binder for the generated code. It waits until few other bodies are
+// being decoded, and then validates and decodes this one. For no body it returns io.EOF.
 func (h *Handler) Bind(into any, c echo.Context) error {
 	ctx := c.Request().Context()
 	call := callOf(ctx)
@@ -202,9 +200,8 @@ func decodeBody(schema *openapi3.Schema, body []byte, into any) error {
 
 var errTooDeep = fmt.Errorf("the body must be nested at most %d levels deep", maxDepth)
 
-// jsonValues decodes a number as its text, because it may overflow float64, perhaps in an
-// unknown property. It limits the depth, because the stack of whatever decodes or validates
-// the value grows with each level.
+// jsonValues decodes numbers as text, since they may overflow float64, and limits the depth,
+// since the stack of a decoder grows with each level.
 var jsonValues = json.UnmarshalFromFunc(func(d *jsontext.Decoder, value *any) error {
 	switch kind := d.PeekKind(); {
 	case kind == '0':

@@ -1,7 +1,6 @@
 // Package keys creates API keys and authenticates their tokens. A Store keeps only hashes:
 //
 //	key, token, err := keys.New("nightly import", time.Now(), 0)
-//	...
 //	err = store.CreateKey(ctx, key) // show the token now, since nothing keeps it
 //	...
 //	keyring := keys.NewKeyring(store, nil)
@@ -43,7 +42,6 @@ type Key struct {
 // State says whether a key works.
 type State string
 
-// The states of a key.
 const (
 	Active  State = "active"
 	Expired State = "expired"
@@ -57,9 +55,8 @@ func (k Key) State(now time.Time) State {
 		return Revoked
 	case !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt):
 		return Expired
-	default:
-		return Active
 	}
+	return Active
 }
 
 // ErrNotFound means that a store has no key with the given ID. It has the kind NotFound.

@@ -29,7 +29,6 @@ const (
 
 var _ edge.Service = (*service)(nil)
 
-// service implements edge.Service.
 type service struct {
 	operations api.ServerInterface // generated: decodes requests and calls Operations
 	store      pets.Store
@@ -52,20 +51,17 @@ func NewHandler(store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.
 	return edge.New(document, &service{handler, store, keyring}, o)
 }
 
-// Register implements edge.Service.
 func (s *service) Register(e *echo.Echo, base string, middleware map[string][]echo.MiddlewareFunc) {
 	api.RegisterHandlersWithOptions(e, s.operations,
 		api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: middleware})
 }
 
-// Authenticate implements edge.Service.
 func (s *service) Authenticate(ctx context.Context, token string) (edge.Caller, error) {
 	key, err := s.keyring.Authenticate(ctx, token)
 	return edge.Caller{ID: key.ID, MayWrite: !key.ReadOnly}, err
 }
 
-// ErrorBody implements edge.Service. It does not compile if the document changes
-// the properties of Error.
+// ErrorBody does not compile if the document changes the properties of Error.
 func (s *service) ErrorBody(kind fault.Kind, message string) any {
 	return api.Error(struct {
 		Code, Message string
@@ -73,5 +69,4 @@ func (s *service) ErrorBody(kind fault.Kind, message string) any {
 	}{kind.Code, message, kind.Status})
 }
 
-// Ready implements edge.Service.
 func (s *service) Ready(ctx context.Context) error { return s.store.Ping(ctx) }

@@ -28,7 +28,6 @@ func Operations(store pets.Store, base string) api.StrictServerInterface {
 	return &operations{store, base}
 }
 
-// ListPets implements the operation listPets.
 func (o *operations) ListPets(
 	ctx context.Context, request api.ListPetsRequestObject,
 ) (api.ListPetsResponseObject, error) {
@@ -53,7 +52,6 @@ func (o *operations) ListPets(
 	return response, nil
 }
 
-// CreatePet implements the operation createPet.
 func (o *operations) CreatePet(
 	ctx context.Context, request api.CreatePetRequestObject,
 ) (api.CreatePetResponseObject, error) {
@@ -72,7 +70,6 @@ func (o *operations) CreatePet(
 	}, nil
 }
 
-// GetPet implements the operation getPet.
 func (o *operations) GetPet(ctx context.Context, request api.GetPetRequestObject) (api.GetPetResponseObject, error) {
 	p, err := o.store.Pet(ctx, request.PetID)
 	if err != nil {
