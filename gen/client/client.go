@@ -36,10 +36,11 @@ func WithKey(key string) ClientOption {
 // WithRetries returns an option that repeats a request up to n times if there is no
 // response or if it is a 408, 429, 500 or 503, and the method is idempotent or the
 // operation takes an Idempotency-Key, of which a request without one gets a random one.
-// It waits 0.1 s, doubled each time, or as long as Retry-After says if that is longer, and
-// up to half as long again at random. Rather than wait for more than a minute or past the
-// context's deadline it returns the response. If the context ends later, the error has the
-// last response too. A request that hangs is repeated if the HTTP client has a timeout.
+// It waits as long as Retry-After says, at least 0.1 s, and then at random up to twice as
+// long, doubled each time, so that clients that were refused at once do not all come back
+// at once. Rather than wait for more than a minute or past the context's deadline it
+// returns the response. If the context ends later, the error has the last response too.
+// A request that hangs is repeated if the HTTP client has a timeout.
 func WithRetries(n int) ClientOption {
 	return func(c *Client) error {
 		var once sync.Once
@@ -94,21 +95,23 @@ func (t *retrier) Do(r *http.Request) (*http.Response, error) {
 		if !failed || !safe || repeat >= t.repeats || ctx.Err() != nil {
 			return response, err
 		}
-		wait := 100 * time.Millisecond << min(repeat, 10)
+		wait, left := 100*time.Millisecond, time.Minute
 		if err == nil {
 			wait = max(wait, retryAfter(response))
 		}
-		jitter := mathrand.N(wait/2 + 1)
-		deadline, ok := ctx.Deadline()
-		if wait > time.Minute || ok && wait+jitter > time.Until(deadline) {
+		if deadline, ok := ctx.Deadline(); ok {
+			left = min(left, time.Until(deadline))
+		}
+		if wait >= left {
 			return response, err
 		}
+		wait += mathrand.N(min(wait<<min(repeat+1, 10), left-wait))
 		last = err
 		if err == nil {
 			last = Check[Pet](nil, response, body)
 		}
 		select {
-		case <-time.After(wait + jitter):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			err := &url.Error{Op: r.Method, URL: r.URL.Redacted(), Err: ctx.Err()}
 			return nil, fmt.Errorf("%w; before that: %w", err, last)

@@ -13,10 +13,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"example.com/petstore/gen/client"
 	"example.com/petstore/internal/example"
@@ -224,6 +228,43 @@ func (tr *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {tr.after}}, Body: io.NopCloser(body)}, err
 }
 
+// TestRetriesSpread tests that clients that are refused at once do not come back at once:
+// of 60 requests, about one ends refused.
+func TestRetriesSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limit := rate.NewLimiter(5, 5)
+		service := roundTripper(func(*http.Request) (*http.Response, error) {
+			status := http.StatusOK
+			if !limit.Allow() {
+				status = http.StatusTooManyRequests
+			}
+			return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {"1"}}, Body: http.NoBody}, nil
+		})
+		var refused atomic.Int32
+		var workers sync.WaitGroup
+		for range 20 {
+			workers.Go(func() {
+				h := client.WithHTTPClient(&http.Client{Transport: service})
+				c, err := client.NewClient("http://petstore.example/v1", client.WithRetries(3), h)
+				for range 3 {
+					response, failed := c.ListPets(t.Context(), nil)
+					if errors.Join(err, failed) != nil || response.StatusCode != http.StatusOK {
+						refused.Add(1)
+					}
+				}
+			})
+		}
+		workers.Wait()
+		if n := refused.Load(); n > 5 {
+			t.Errorf("got %d of 60 requests refused after three repeats each, want at most 5", n)
+		}
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 type retryTest struct {
 	request, key string
 	answers      []int
@@ -231,7 +272,7 @@ type retryTest struct {
 	deadline     time.Duration // none if 0
 	want         string        // a regular expression for the status or the error
 	requests     int           // how many are sent
-	wait         time.Duration // how long they take; up to half as long again at random
+	wait         time.Duration // how long they take at least
 }
 
 func TestRetries(t *testing.T) {
@@ -240,11 +281,11 @@ func TestRetries(t *testing.T) {
 	tests := []retryTest{
 		{"GET /pets", "", []int{408, 429, 500}, "7", 0, "200", 4, 21 * s},
 		{"GET /pets", "", []int{503}, "Sat, 01 Jan 2000 00:00:09 GMT", 0, "200", 2, 9 * s},
-		{"GET /pets", "", []int{503, 503}, "Fri, 31 Dec 1999 00:00:00 GMT", 0, "200", 3, 300 * ms},
+		{"GET /pets", "", []int{503, 503}, "Fri, 31 Dec 1999 00:00:00 GMT", 0, "200", 3, 200 * ms},
 		{"GET /pets", "", []int{503}, "61", 0, "503", 1, 0},
-		{"GET /pets", "", []int{503, 503, 503, 503}, "0", 0, "503", 4, 700 * ms},
-		{"GET /pets", "", []int{lost, cut, 503}, "", 0, "200", 4, 700 * ms},
-		{"GET /pets", "", []int{cut, cut, cut, cut}, "", 0, failed + "unexpected EOF$", 4, 700 * ms},
+		{"GET /pets", "", []int{503, 503, 503, 503}, "0", 0, "503", 4, 300 * ms},
+		{"GET /pets", "", []int{lost, cut, 503}, "", 0, "200", 4, 300 * ms},
+		{"GET /pets", "", []int{cut, cut, cut, cut}, "", 0, failed + "unexpected EOF$", 4, 300 * ms},
 		{"GET /pets", "", []int{429}, "30", 3 * s, "429", 1, 0},  // a wait past the deadline
 		{"GET /pets", "", []int{hangs}, "", 0, "200", 2, 10 * s}, // until the client's timeout
 		{"GET /pets", "", []int{hangs}, "", 5 * s, failed + "context deadline exceeded$", 1, 5 * s},
@@ -255,7 +296,7 @@ func TestRetries(t *testing.T) {
 		{"PUT /pets", "stream", []int{500}, "1", 0, "500", 1, 0}, // its body cannot be sent again
 		{"PATCH /pets", "k1", []int{500}, "1", 0, "500", 1, 0},
 		{"POST /pets", "k1", []int{500}, "1", 0, "200", 2, s},
-		{"POST /pets", "", []int{lost, 503}, "1", 0, "200", 3, 1100 * ms},
+		{"POST /pets", "", []int{lost, 503}, "", 0, "200", 3, 200 * ms},
 		{"POST /pets", "", []int{400}, "1", 0, "400", 1, 0},
 		{"POST /pets/1/sales", "k1", []int{500}, "1", 0, "500", 1, 0}, // takes no such key
 	}
@@ -300,11 +341,11 @@ func (test retryTest) run(t *testing.T) {
 	if err == nil {
 		got = fmt.Sprint(response.StatusCode)
 	}
-	least := test.wait
-	if test.requests > 1 && test.deadline == 0 {
-		least++ // no client waits exactly as long as others
+	most := test.wait
+	if n := test.requests - 1; n > 0 && test.deadline == 0 {
+		most += most / time.Duration(n) * (1<<(n+1) - 2) // twice each wait, four times, eight times
 	}
-	onTime := took >= least && took <= test.wait*3/2+time.Millisecond // in which canceled cancels
+	onTime := took >= test.wait && took <= most+time.Millisecond // in which canceled cancels
 	if !regexp.MustCompile(test.want).MatchString(got) || len(tr.seen) != test.requests || !onTime {
 		t.Errorf("got %s after %d requests in %v, want %s after %d in %v", got, len(tr.seen), took, test.want, test.requests, test.wait)
 	}

@@ -21,8 +21,11 @@ import (
 // of 100, or of params.Limit, when the loop needs it. Each pet that existed when the loop
 // began is returned exactly once, even if others are added meanwhile.
 //
-// An error ends the loop. It is a *ResponseError if the service refused a request. To
-// continue later, pass the ID of the last pet as params.After.
+// An error ends the loop. It is a *ResponseError if the service refused a request.
+//
+// A pet may appear after another with a greater ID, within 10 s. To read new pets later,
+// pass the greatest ID that was known 10 s before the last loop began as params.After, and
+// drop the pets that are known.
 func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsParams,
 	editors ...RequestEditorFn,
 ) iter.Seq2[Pet, error] {
@@ -49,7 +52,7 @@ func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsPa
 }
 
 // listPage returns one page and whether there are more. A page with a link to the
-// next one must have further pets, so that no server can make All loop forever.
+// next one must have further pets; a server that repeats a page would make All loop forever.
 func listPage(ctx context.Context, c ClientWithResponsesInterface, params ListPetsParams,
 	editors []RequestEditorFn,
 ) (pets Pets, more bool, err error) {
