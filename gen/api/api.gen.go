@@ -154,6 +154,10 @@ type ListPetsParams struct {
 
 	// After Return only pets whose `id` is greater than this, such as the last
 	// `id` of the previous page. If there are none, the page is empty.
+	//
+	// A pet may appear after one with a greater `id`, within 10 s. To look for
+	// new pets later, give the greatest `id` that you knew 10 s before you last
+	// began with the first page, and drop the pets that you know.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
 }
 

@@ -23,9 +23,9 @@ import (
 //
 // An error ends the loop. It is a *ResponseError if the service refused a request.
 //
-// A pet may appear after another with a greater ID, within 10 s. To read new pets later,
-// pass the greatest ID that was known 10 s before the last loop began as params.After, and
-// drop the pets that are known.
+// A pet may appear after one with a greater ID, within 10 s. To find new pets later, pass
+// as params.After the greatest ID that was known 10 s before the last loop began, and drop
+// the pets that are known.
 func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsParams,
 	editors ...RequestEditorFn,
 ) iter.Seq2[Pet, error] {

@@ -35,6 +35,10 @@ type Store interface {
 	// identifiers; see ListPage.Add for where it ends. A walk that passes the last
 	// identifier of each page as the next q.After returns every pet
 	// acknowledged before the walk began exactly once.
+	//
+	// A pet may appear after one with a greater identifier, within 10 s. To find
+	// new pets, a walk begins after the greatest identifier that was known 10 s
+	// before the last walk began, and drops the pets that are known.
 	Pets(ctx context.Context, q ListQuery) (ListPage, error)
 
 	// ForgetIdempotencyKeys forgets some of the idempotency keys that were first

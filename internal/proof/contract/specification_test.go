@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -18,9 +17,9 @@ func TestSpecification(t *testing.T) {
 		t.Fatal(err)
 	}
 	document := example.OpenAPI()
-	for i, name := range []string{"`base_url`", "`staging_base_url`"} {
-		if got := document.Servers[i]; got.URL != given.Servers[i].URL || !strings.Contains(got.Description, name) {
-			t.Errorf("server %d: got %s, %q, want %s and %s in its description", i+1, got.URL, got.Description, given.Servers[i].URL, name)
+	for i, name := range []string{"Production", "Staging"} { // tools show them as names
+		if got := document.Servers[i]; got.URL != given.Servers[i].URL || got.Description != name {
+			t.Errorf("server %d: got %s, %q, want %s, %s", i+1, got.URL, got.Description, given.Servers[i].URL, name)
 		}
 	}
 	for path, item := range given.Paths.Map() {
