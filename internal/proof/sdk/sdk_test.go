@@ -9,12 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -29,11 +31,12 @@ import (
 
 // TestPrograms runs each program against the service, and against what else may answer.
 func TestPrograms(t *testing.T) {
-	for _, language := range []struct{ name, code, file, check string }{
-		{"curl", "bash", "main.sh", "true"},
-		{"Go", "go", "main.go", "go vet ."},
-		{"TypeScript", "ts", "main.ts", "true"}, // its commands check the types
-		{"Python", "python", "main.py", "pip install --quiet mypy==2.4.1 && mypy --strict main.py"},
+	exact := "cat >>main.ts <<'END'\n" + block(t, "Exact integers", "ts") + "\nEND\n" + block(t, "Exact integers", "console")
+	for _, language := range []struct{ name, code, file, more, says string }{
+		{"curl", "bash", "main.sh", "true", ""},
+		{"Go", "go", "main.go", "go vet .", ""},
+		{"TypeScript", "ts", "main.ts", exact, " 9007199254740993n\n"},
+		{"Python", "python", "main.py", "pip install --quiet mypy==2.4.1 && mypy --strict main.py", ""},
 	} {
 		t.Run(language.name, func(t *testing.T) {
 			t.Parallel()
@@ -41,25 +44,38 @@ func TestPrograms(t *testing.T) {
 			commands := block(t, language.name, "console")
 			run := commands[strings.LastIndex(commands, "\n")+1:]
 			store, service := newService(t)
-			for _, c := range []struct {
-				what, url, key, commands string
-				fails                    bool
-				want                     string
+			address := serve(t, service)
+			got, err := shell(t, dir, address, program.Key, commands)
+			for n := range 300 {
+				if name := fmt.Sprintf("Zoë %d.", n+1); err != nil || strings.Count(got, name) != 1 {
+					t.Fatalf("got %s (%v), want %s once", got, err, name)
+				}
+			}
+			all, err := store.Pets(t.Context(), pets.ListQuery{Limit: 100, After: 300})
+			if err != nil || len(all.Pets) != 1 || !strings.Contains(got, fmt.Sprint(all.Pets[0].ID)) {
+				t.Errorf("got %s, new pets %v (%v), want one, although responses were lost", got, all.Pets, err)
+			}
+			if got, err := shell(t, dir, address, program.Key, language.more); err != nil || !strings.Contains(got, language.says) {
+				t.Errorf("got %s (%v), want %q", got, err, language.says)
+			}
+			before, err := store.Pets(t.Context(), pets.ListQuery{Limit: 100, After: 300})
+			for what, c := range map[string]struct {
+				url, key, want string
 			}{
-				{"the service", serve(t, service), program.Key, commands, false, "Zoë 300."},
-				{"the types", "", "", language.check, false, ""},
-				{"an unknown key", serve(t, service), "unknown", run, true, "a valid API key is required"},
-				{"an error of a proxy", serve(t, proxy), program.Key, run, true, "502"},
-				{"pages that never end", serve(t, endless(service)), program.Key, run, language.name == "Go", "Zoë 1."},
+				"an unknown key":                {address, "unknown", "a valid API key is required"},
+				"an error of a proxy":           {serve(t, proxy(http.StatusBadGateway)), program.Key, "502"},
+				"a success of a proxy":          {serve(t, proxy(http.StatusOK)), program.Key, "<h1>|html"},
+				"pages that never end":          {serve(t, endless(service)), program.Key, "no further pets"},
+				"responses that are always cut": {serve(t, func(w http.ResponseWriter, r *http.Request) { cut(w, r, service) }), program.Key, ""},
 			} {
-				got, err := shell(t, dir, c.url, c.key, c.commands)
-				if (err != nil) != c.fails || !strings.Contains(got, c.want) || strings.Count(got, "Zoë 1.") > 2 {
-					t.Fatalf("%s: got %s (%v), want %q in it, and a failure: %v", c.what, got, err, c.want, c.fails)
+				got, err := shell(t, dir, c.url, c.key, run)
+				if err == nil || !regexp.MustCompile(c.want).MatchString(got) || strings.Count(got, "Zoë 1.") > 2 {
+					t.Errorf("%s: got %s (%v), want a failure with %q in it", what, got, err, c.want)
 				}
-				all, err := store.Pets(t.Context(), pets.ListQuery{Limit: 100, After: 300})
-				if c.what == "the service" && (err != nil || len(all.Pets) != 1) {
-					t.Errorf("got %v (%v), want one new pet, although a response was lost", all.Pets, err)
-				}
+			}
+			after, failed := store.Pets(t.Context(), pets.ListQuery{Limit: 100, After: 300})
+			if errors.Join(err, failed) != nil || len(after.Pets) != len(before.Pets) {
+				t.Errorf("got %v (%v, %v), want no pet from a program that failed", after.Pets, err, failed)
 			}
 		})
 	}
@@ -89,40 +105,76 @@ func TestDescription(t *testing.T) {
 }
 
 // newService returns a service with 300 pets, and its store. It refuses the first two
-// requests for a second each, and loses the response of the first create.
+// requests for a second each, cuts the second page, is too slow with the third, loses the
+// response of the first create, and cuts the second.
 func newService(t *testing.T) (*memory.Store, http.HandlerFunc) {
 	store := memory.New()
 	for n := range 300 {
 		_, _ = store.CreatePet(t.Context(), example.Named(fmt.Sprintf("Zoë %d.", n+1)), pets.IdempotencyKey{}) // never fails
 	}
 	h := program.NewHandler(store, nil)
-	var requests, creates atomic.Int32
+	var requests, pages, creates atomic.Int32
 	var refused time.Time
 	return store, func(w http.ResponseWriter, r *http.Request) {
-		switch n := requests.Add(1); {
-		case !strings.HasPrefix(r.URL.Path, example.Base()):
-			requests.Add(-1) // the document
-			h.ServeHTTP(w, r)
-		case n <= 3 && time.Since(refused) < time.Second:
+		if !strings.HasPrefix(r.URL.Path, example.Base()) {
+			h.ServeHTTP(w, r) // the document
+			return
+		}
+		n := requests.Add(1)
+		if n <= 3 && time.Since(refused) < time.Second {
 			t.Errorf("got a request %v after one that was to be repeated a second later", time.Since(refused))
-		case n <= 2:
+		}
+		if n <= 2 {
 			refused = time.Now()
 			w.Header().Set("Retry-After", "1")
 			http.Error(w, "<h1>Later</h1>", []int{http.StatusTooManyRequests, http.StatusServiceUnavailable}[n-1])
-		case r.Method == http.MethodPost && creates.Add(1) == 1:
+			return
+		}
+		page, create := int32(0), int32(0)
+		if r.Method == http.MethodPost {
+			create = creates.Add(1)
+		} else {
+			page = pages.Add(1)
+		}
+		switch {
+		case create == 1:
 			h.ServeHTTP(httptest.NewRecorder(), r)
 			panic(http.ErrAbortHandler)
+		case create == 2, page == 2:
+			cut(w, r, h)
+		case page == 4:
+			sendHalf(w, r, h)
+			<-r.Context().Done() // the client has gone
 		default:
 			h.ServeHTTP(w, r)
 		}
 	}
 }
 
-// proxy cannot reach the service.
-func proxy(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/html")
-	w.WriteHeader(http.StatusBadGateway)
-	_, _ = io.WriteString(w, "<h1>Bad Gateway</h1>")
+// sendHalf sends half of a response of h.
+func sendHalf(w http.ResponseWriter, r *http.Request, h http.Handler) {
+	whole := httptest.NewRecorder()
+	h.ServeHTTP(whole, r)
+	maps.Copy(w.Header(), whole.Header())
+	w.Header().Set("Content-Length", strconv.Itoa(whole.Body.Len()))
+	w.WriteHeader(whole.Code)
+	_, _ = w.Write(whole.Body.Next(whole.Body.Len() / 2))
+	_ = http.NewResponseController(w).Flush()
+}
+
+// cut loses the connection in the middle of a response of h.
+func cut(w http.ResponseWriter, r *http.Request, h http.Handler) {
+	sendHalf(w, r, h)
+	panic(http.ErrAbortHandler)
+}
+
+// proxy does not reach the service.
+func proxy(status int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "<h1>Bad Gateway</h1>")
+	}
 }
 
 // endless answers with the first page again and again, as mocks do.
