@@ -203,7 +203,8 @@ type transport struct {
 	statuses []int
 	after    string
 	cancel   context.CancelFunc
-	seen     []string // the Idempotency-Key and the body of each request
+	limit    *rate.Limiter // with one, what it does not allow is a 429
+	seen     []string      // the Idempotency-Key and the body of each request
 }
 
 func (tr *transport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -212,6 +213,9 @@ func (tr *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	status, body := http.StatusOK, io.Reader(strings.NewReader("{}"))
 	if n := len(tr.seen); n <= len(tr.statuses) {
 		status = tr.statuses[n-1]
+	}
+	if tr.limit != nil && !tr.limit.Allow() {
+		status = http.StatusTooManyRequests
 	}
 	switch status {
 	case lost:
@@ -233,21 +237,14 @@ func (tr *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestRetriesSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := rate.NewLimiter(5, 5)
-		service := roundTripper(func(*http.Request) (*http.Response, error) {
-			status := http.StatusOK
-			if !limit.Allow() {
-				status = http.StatusTooManyRequests
-			}
-			return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {"1"}}, Body: http.NoBody}, nil
-		})
 		var refused atomic.Int32
 		var workers sync.WaitGroup
 		for range 20 {
 			workers.Go(func() {
-				h := client.WithHTTPClient(&http.Client{Transport: service})
+				h := client.WithHTTPClient(&http.Client{Transport: &transport{limit: limit, after: "1"}})
 				c, err := client.NewClient("http://petstore.example/v1", client.WithRetries(3), h)
 				for range 3 {
-					response, failed := c.ListPets(t.Context(), nil)
+					response, failed := c.CreatePetWithBody(t.Context(), nil, "application/json", strings.NewReader("{}"))
 					if errors.Join(err, failed) != nil || response.StatusCode != http.StatusOK {
 						refused.Add(1)
 					}
@@ -260,10 +257,6 @@ func TestRetriesSpread(t *testing.T) {
 		}
 	})
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 type retryTest struct {
 	request, key string

@@ -34,11 +34,9 @@ type Store interface {
 	// Pets returns the page of pets that q selects, in ascending order of their
 	// identifiers; see ListPage.Add for where it ends. A walk that passes the last
 	// identifier of each page as the next q.After returns every pet
-	// acknowledged before the walk began exactly once.
-	//
-	// A pet may appear after one with a greater identifier, within 10 s. To find
-	// new pets, a walk begins after the greatest identifier that was known 10 s
-	// before the last walk began, and drops the pets that are known.
+	// acknowledged before the walk began exactly once. A pet may appear after one
+	// with a greater identifier, within 10 s: a walk for new pets begins after the
+	// greatest one known 10 s before the last walk began, and drops known pets.
 	Pets(ctx context.Context, q ListQuery) (ListPage, error)
 
 	// ForgetIdempotencyKeys forgets some of the idempotency keys that were first
