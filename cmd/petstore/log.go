@@ -13,8 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// How many bytes of a line of the log a value may take. Together they are less than 2 KiB:
-// a line has one text or error, and three other values that a client or a file names.
+// How many bytes of a line of the log a value may take. Together they are less than 2 KiB,
+// which syslog takes whole (RFC 5424): a line has one text or error, and three other values
+// that a client or a file names.
 const (
 	textLimit  = 900 // of a message or an error, which may have a stack
 	valueLimit = 200

@@ -17,9 +17,11 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
+	"example.com/petstore/internal/store"
 	"github.com/creack/pty"
 )
 
@@ -251,12 +253,56 @@ func unread(t *testing.T, args, until string, want int, fail func(url string)) {
 	<-returned
 }
 
-// TestTerminal checks that a server at a terminal creates a key if there is none.
+// forgetting is a store that notes that old idempotency keys are deleted.
+type forgetting struct {
+	store.Store
+	begun func()
+}
+
+func (f forgetting) ForgetIdempotencyKeys(context.Context, time.Time) (int, error) {
+	f.begun()
+	return 0, nil
+}
+
+// TestForgetting checks that a server deletes old idempotency keys.
+func TestForgetting(t *testing.T) {
+	t.Parallel()
+	env := testEnvironment(io.Discard)
+	_ = env.store.Set("memory:")
+	cfg := serveConfig{addr: "127.0.0.1:0"}
+	cfg.setUp(env)
+	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
+	defer cancel()
+	open := env.store.Open
+	env.store.Open = func(ctx context.Context, address string, o db.Options) (store.Store, error) {
+		s, err := open(ctx, address, o)
+		return forgetting{s, cancel}, err
+	}
+	if err := serve(ctx, env, &cfg); err != nil || ctx.Err() != context.Canceled {
+		t.Errorf("got error %v, %v, want none, and a call", err, ctx.Err())
+	}
+}
+
+// TestTerminal checks that a server creates a key if there is none, but only if a terminal
+// shows all that it prints.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, service.Name, "serve", "--addr", "127.0.0.1:0", "--store", "memory:")
+	serve := func() *exec.Cmd {
+		return exec.CommandContext(ctx, service.Name, "serve", "--addr", "127.0.0.1:0", "--store", "memory:")
+	}
+	piped := serve()
+	piped.Stdout = io.Discard
+	terminal, err := pty.Start(piped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	if err := piped.Wait(); fmt.Sprint(err) != "exit status 2" {
+		t.Errorf("piped: got %v, want exit status 2", err)
+	}
+	cmd := serve()
 	control, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)

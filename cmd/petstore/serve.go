@@ -49,7 +49,8 @@ func serveCommand(env *environment) *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the operations of openapi.yaml",
 		Long: `serve serves the operations of openapi.yaml. They need an API key: create one with
-"petstore keys create NAME", before or while the server runs.
+"petstore keys create NAME", before or while the server runs. If there is no store,
+serve makes it, except with --must-exist.
 
 PETSTORE_API_KEYS adds fixed keys, separated by commas, each of at least 16
 characters; PETSTORE_API_KEYS_FILE names a file with one key on each line.
@@ -68,9 +69,14 @@ signal stops the server at once.`,
   petstore serve --sandbox`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cfg.complete(env, cmd.Flags().Changed); err != nil {
+			var err error
+			if cfg.fixedKeys, err = fixedKeys(env.variables); err != nil {
 				return err
 			}
+			if err := cfg.validate(env, cmd.Flags().Changed); err != nil {
+				return err
+			}
+			cfg.setUp(env)
 			warnOfVariables(env, cmd.Root())
 			return serve(cmd.Context(), env, &cfg)
 		},
@@ -96,12 +102,9 @@ signal stops the server at once.`,
 	return addStore(env, cmd)
 }
 
-// complete completes and validates the configuration, and starts the log. isSet reports
-// whether a flag was set.
-func (cfg *serveConfig) complete(env *environment, isSet func(flag string) bool) (err error) {
-	if cfg.fixedKeys, err = fixedKeys(env.variables); err != nil {
-		return err
-	}
+// validate returns an error if flags exclude each other or have values out of range. isSet
+// reports whether a flag was set.
+func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool) error {
 	for _, addr := range []string{cfg.addr, cmp.Or(cfg.adminAddr, defaultAddr)} {
 		network, address := server.Network(addr)
 		if _, _, err := net.SplitHostPort(address); err != nil && network == "tcp" {
@@ -132,6 +135,11 @@ func (cfg *serveConfig) complete(env *environment, isSet func(flag string) bool)
 	case env.store.Volatile && !cfg.sandbox && len(cfg.fixedKeys) == 0 && !env.interactive:
 		return misuse("the memory store has no key, and none can be added later; set %s", keysVariable)
 	}
+	return nil
+}
+
+// setUp starts the log, which hides the fixed keys, and gives the sandbox its store.
+func (cfg *serveConfig) setUp(env *environment) {
 	if cfg.sandbox {
 		_ = env.store.Set("memory:") // it is valid
 		cfg.edge.AllowOrigins = append(cfg.edge.AllowOrigins, localOrigins...)
@@ -141,7 +149,6 @@ func (cfg *serveConfig) complete(env *environment, isSet func(flag string) bool)
 	env.logger = newLogger(env.stderr, cfg.logLevel, asJSON)
 	cfg.open.Logger, cfg.edge.Logger, cfg.server.Logger = env.logger, env.logger, env.logger
 	cfg.edge.LogBlocked = env.stderr.blocked
-	return nil
 }
 
 // localOrigins are those of pages on this machine.
