@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/netip"
 	"net/url"
@@ -40,25 +39,19 @@ func onStore(env *environment, cmd *cobra.Command) *cobra.Command {
 			cause, _ := errors.AsType[server.Interrupted](context.Cause(cmd.Context()))
 			env.exitAfter(stopTime, 128+int(cause.Signal))
 		})
-		if env.terminal {
-			go showProgress(cmd.Context(), env.stderr)
-		}
 		warnOfVariables(env, cmd.Root())
 		return refuseRoot(env, env.store.Path())
 	}
 	return addStore(env, cmd)
 }
 
-// showProgress prints, every two seconds until ctx or the process ends, how long a command
-// has worked: a backup, a check or a migration may take minutes.
-func showProgress(ctx context.Context, out io.Writer) {
-	began := time.Now()
-	for range time.Tick(2 * time.Second) {
-		if ctx.Err() != nil {
-			return
-		}
-		fmt.Fprintf(out, "working for %v\n", time.Since(began).Round(time.Second))
+// oneArgument requires the argument that follows the name of cmd in its Use.
+func oneArgument(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		_, name, _ := strings.Cut(cmd.Use, " ")
+		return fmt.Errorf("got %d arguments, want one: %s", len(args), name)
 	}
+	return nil
 }
 
 // addFlag adds a flag whose value parse returns.
@@ -102,18 +95,13 @@ const (
 	keysFileVariable = "PETSTORE_API_KEYS_FILE"
 )
 
-// injected matches the variables that Kubernetes sets beside a Service whose name begins
-// with petstore, such as PETSTORE_SERVICE_HOST and PETSTORE_PORT=tcp://10.0.0.1:80.
-var injected = regexp.MustCompile(`^PETSTORE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_\d+_[A-Z]+(_[A-Z]+)?)?)$`)
-
 // warnOfVariables logs which environment variables look as if they were for this program,
 // and set nothing in any of its commands.
 func warnOfVariables(env *environment, root *cobra.Command) {
 	known := append(variablesOf(root), keysVariable, keysFileVariable,
 		"PETSTORE_URL", "PETSTORE_KEY", "PETSTORE_READ_ONLY_KEY") // which the sandbox prints for clients
 	for _, name := range slices.Sorted(maps.Keys(env.variables)) {
-		isOurs := strings.HasPrefix(name, "PETSTORE_") && !injected.MatchString(name)
-		if isOurs && env.variables[name] != "" && !slices.Contains(known, name) {
+		if strings.HasPrefix(name, "PETSTORE_") && env.variables[name] != "" && !slices.Contains(known, name) {
 			env.logger.Warn("this environment variable sets nothing", "variable", name)
 		}
 	}

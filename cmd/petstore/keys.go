@@ -22,9 +22,9 @@ func keysCommand(env *environment) *cobra.Command {
 		Short: "Create, list and revoke API keys",
 		Long: `keys manages the API keys of a store. Running servers notice changes within 5
 seconds. To replace a key, create a new one, give it to its user, and then revoke
-the old one.`,
+the old one. If there is no store, create makes it, and the others fail.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: showHelp,
 	}
 	cmd.AddCommand(keysCreateCommand(env), keysListCommand(env), keysRevokeCommand(env))
 	return cmd
@@ -37,10 +37,11 @@ func keysCreateCommand(env *environment) *cobra.Command {
 		Use:   "create NAME",
 		Short: "Create a key and print it once",
 		Long: `create adds an API key to the store and prints only the key to standard output.
-The key cannot be shown again. NAME says who uses it.`,
+The key cannot be shown again. NAME says who uses it. If there is no store, create
+makes it, and says so and where on standard error.`,
 		Example: `  petstore keys create "nightly job" --expires-in 30d
   KEY=$(petstore keys create dashboard --read-only)`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			k, token, err := keys.New(args[0], time.Now(), lifetime) // before a store is created
 			if err != nil {
@@ -91,7 +92,7 @@ func keysRevokeCommand(env *environment) *cobra.Command {
 		Short: "Revoke a key permanently",
 		Long: `revoke disables the key with the given ID, or the only active key with the given
 name.`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			return changeKey(ctx, env, db.Options{MustExist: true}, "revoked", func(s keys.Store) error {

@@ -123,12 +123,7 @@ Exit status:
 	for _, command := range commands {
 		root.AddCommand(command(env))
 	}
-	root.AddCommand(healthCommand(), &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		Run:   func(*cobra.Command, []string) { fmt.Fprintln(env.stdout, service.Name, "version", root.Version) },
-	})
+	root.AddCommand(healthCommand())
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -137,11 +132,30 @@ Exit status:
 		}
 		return err
 	})
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100") + `
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".LocalFlags.FlagUsages", "flags .LocalFlags") + `
 Environment variables set flags, too, except --force:
 PETSTORE_MAX_CONNECTIONS sets --max-connections.
 `)
+	// cobra would show help with status 0 instead of refusing what follows these.
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	completion, _, _ := root.Find([]string{"completion"})
+	completion.RunE = showHelp
+	help, _, _ := root.Find([]string{"help"})
+	help.Args = func(_ *cobra.Command, args []string) error {
+		cmd, unknown, _ := root.Find(args)
+		return cobra.NoArgs(cmd, unknown)
+	}
 	return root
+}
+
+func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+func init() {
+	cobra.AddTemplateFunc("flags", func(flags *pflag.FlagSet) string {
+		const values = "[=true|false]"
+		return strings.ReplaceAll(flags.FlagUsagesWrapped(100), values, strings.Repeat(" ", len(values)))
+	})
 }
 
 // usageError is the error for an invalid command line or environment variable.

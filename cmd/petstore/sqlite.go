@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -24,10 +25,10 @@ func backupCommand(env *environment) *cobra.Command {
 		Short: "Write a snapshot of an SQLite store to a file",
 		Long: `backup writes a consistent snapshot of the store, including its keys, to FILE.
 Servers may keep writing. FILE appears only when it is complete, checked and on
-disk.`,
+disk. If there is no store, backup fails.`,
 		Example: `  petstore backup petstore-$(date +%F).db
   petstore backup --store sqlite:/srv/pets.db --force /mnt/pets.db`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument,
 	}
 	force := cmd.Flags().Bool("force", false, "replace FILE if it exists")
 	return onFile(env, cmd, env.stderr, "backed up", func(f *store.Files, path, file string) (db.Report, error) {
@@ -45,7 +46,7 @@ if anything fails, you have either the old store or the new one. Identifiers go 
 above the last one of the old store, or, if there is none, far above the backup's.`,
 		Example: `  petstore restore petstore-2026-11-21.db
   petstore restore --store sqlite:/srv/pets.db --force /mnt/pets.db`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument,
 	}
 	force := cmd.Flags().Bool("force", false, "replace the store if it exists")
 	return onFile(env, cmd, env.stderr, "restored", func(f *store.Files, path, file string) (db.Report, error) {
@@ -58,7 +59,7 @@ func verifyCommand(env *environment) *cobra.Command {
 		Use:   "verify",
 		Short: "Check an SQLite store for damage",
 		Long: `verify reads a whole store or backup and changes no pets. Servers may keep
-running. If there is damage, verify reports it, and the exit status is 1.`,
+running. If there is no store, or damage, the exit status is 1.`,
 		Example: "  petstore verify --store sqlite:petstore-2026-11-21.db",
 		Args:    cobra.NoArgs,
 	}
@@ -83,6 +84,9 @@ func onFile(
 			return err
 		}
 		r, err := work(env.store.Files, env.store.Path(), file)
+		if errors.Is(err, db.ErrNone) { // a new one would not help
+			return fmt.Errorf("%v; check the path, and that its volume is mounted", err)
+		}
 		if err != nil && r.Path == "" { // otherwise the error says what was done
 			return fmt.Errorf("%w; nothing was changed", err)
 		}

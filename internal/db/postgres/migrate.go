@@ -96,7 +96,11 @@ func (s Schema) migrate(ctx context.Context, seen found, logger *slog.Logger) (f
 	if len(applied) == 0 { // by another process
 		return to, to, nil
 	}
-	logger.Info("migrated the schema", "from", from, "to", to)
+	if from == 0 {
+		logger.Info("created a new store", "database", seen.config.Database, "schema", s.Name)
+	} else {
+		logger.Info("migrated the schema", "from", from, "to", to)
+	}
 	return from, to, nil
 }
 
