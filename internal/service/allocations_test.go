@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"example.com/petstore/internal/example"
-	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/proof/program"
+	"example.com/petstore/internal/store/storetest"
 )
 
 // response is a response that nobody reads.
@@ -38,11 +38,7 @@ func TestAllocations(t *testing.T) {
 			continue
 		}
 		st := program.Open(t, start(t)())
-		for _, p := range example.Pets(20) {
-			if _, err := st.CreatePet(t.Context(), p, pets.IdempotencyKey{}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		storetest.Fill(t, st, 20, example.Pet())
 		h := program.NewHandler(st, slog.New(slog.NewJSONHandler(io.Discard, nil)))
 		for target, want := range map[string]float64{example.ListPath(): c.list, example.PetPath(7): c.get} {
 			r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody)

@@ -79,7 +79,7 @@ func TestEffectOf(t *testing.T) {
 		{notExecuted, server("ERROR", "40001", "40P01", "25006", "53000", "53100", "53200", "53400", "55P03", "57014", "26000", "0A000")},
 		{notExecuted, server("FATAL", "57P03", "53300")},
 		{notExecuted, []error{
-			fmt.Errorf("%w: %w", errNotExecuted, context.DeadlineExceeded),
+			NotCommitted(context.DeadlineExceeded),
 			fmt.Errorf("%w: %w", errNotExecuted, server("FATAL", "28P01")[0]),
 			safe{},
 		}},

@@ -4,6 +4,8 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -17,15 +19,42 @@ import (
 	"example.com/petstore/internal/store/storetest"
 )
 
-// distributed returns the address of a store on the nodes of a cluster.
-func distributed(t testing.TB, nodes []*pgtest.Server) string {
-	return pgtest.Distributed(t, nodes, func(address string) { mustOpen(t, address) })
+// newCluster starts a Citus cluster. Its first node is the coordinator.
+func newCluster(t testing.TB, workers int) (nodes []*pgtest.Server) {
+	t.Helper()
+	for range 1 + workers {
+		nodes = append(nodes, pgtest.Start(t, "shared_preload_libraries=citus", "max_prepared_transactions=600", "max_worker_processes=100", "citus.recover_2pc_interval=1s", "citus.max_adaptive_executor_pool_size=1"))
+	}
+	return nodes
+}
+
+// distributed creates a database on the nodes of a cluster, has open create the tables,
+// distributes them, and returns its address on the coordinator.
+func distributed(t testing.TB, nodes []*pgtest.Server, open func(address string)) string {
+	t.Helper()
+	name := "test_" + strings.ToLower(rand.Text())
+	coordinator, add := nodes[0].Address(name), "citus_set_coordinator_host"
+	for _, s := range nodes {
+		host, port, _ := strings.Cut(s.Host(), ":")
+		pgtest.Exec(t, s.Address("postgres"), "CREATE DATABASE "+name)
+		pgtest.Exec(t, s.Address(name), "CREATE EXTENSION citus")
+		pgtest.Exec(t, coordinator, fmt.Sprintf("SELECT %s('%s', %s)", add, host, port))
+		add = "citus_add_node"
+	}
+	open(coordinator)
+	pgtest.Exec(t, coordinator, pgtest.Page(t, "create_distributed_table")...)
+	return coordinator
+}
+
+// emptyStore returns the address of an empty store on the nodes of a cluster.
+func emptyStore(t testing.TB, nodes []*pgtest.Server) string {
+	return distributed(t, nodes, func(address string) { mustOpen(t, address) })
 }
 
 func TestCitus(t *testing.T) {
 	t.Parallel()
-	nodes := pgtest.Cluster(t, 2)
-	f := factory(func(t testing.TB) string { return distributed(t, nodes) })
+	nodes := newCluster(t, 2)
+	f := factory(func(t testing.TB) string { return emptyStore(t, nodes) })
 	f.Remove = nil // a removed pet looks like one whose commit goes on: the outcome stays unknown
 	storetest.Run(t, f)
 }
@@ -36,8 +65,8 @@ func TestCitusPage(t *testing.T) {
 	t.Parallel()
 	var s store.Store
 	var first pets.Pet
-	nodes := pgtest.Cluster(t, 2)
-	address := pgtest.Distributed(t, nodes, func(address string) {
+	nodes := newCluster(t, 2)
+	address := distributed(t, nodes, func(address string) {
 		s = mustOpen(t, address)
 		storetest.Fill(t, s, 999, example.Pet())
 		first = mustCreate(t, s, once)
@@ -64,8 +93,8 @@ func TestCitusPage(t *testing.T) {
 // TestCitusKill kills each node of a cluster under load.
 func TestCitusKill(t *testing.T) {
 	t.Parallel()
-	nodes := pgtest.Cluster(t, 2)
-	address := distributed(t, nodes)
+	nodes := newCluster(t, 2)
+	address := emptyStore(t, nodes)
 	s := mustOpen(t, address)
 	l := pgtest.Load(t, func(ctx context.Context, name string, keyed bool) (int64, error) {
 		key := pets.IdempotencyKey{}
@@ -91,9 +120,9 @@ func TestCitusKill(t *testing.T) {
 // canceled.
 func TestCitusSync(t *testing.T) {
 	t.Parallel()
-	nodes := pgtest.Cluster(t, 1)
+	nodes := newCluster(t, 1)
 	worker := nodes[1]
-	s := mustOpen(t, distributed(t, nodes))
+	s := mustOpen(t, emptyStore(t, nodes))
 	worker.Configure(t, "synchronous_standby_names", "absent")
 	for _, key := range []string{"", "k1"} {
 		done := make(chan error, 1)

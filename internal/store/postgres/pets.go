@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"example.com/petstore/internal/db/postgres"
 	"example.com/petstore/internal/pets"
 )
 
@@ -29,8 +28,7 @@ const (
 
 	insertPet = "INSERT INTO petstore.pets (" + newPetList + ") VALUES ($1, $2, $3) RETURNING id"
 
-	// These return no row if the idempotency key is in use. On Citus, the two rows may be on
-	// different nodes, and must be inserted by two statements.
+	// These return no row if the idempotency key is in use.
 	insertIdempotencyKey = "INSERT INTO petstore.idempotency_keys (key, key_id, fingerprint, pet_id) VALUES ($1, $2, $3, nextval(" + sequence + ")) ON CONFLICT DO NOTHING RETURNING pet_id"
 	insertPetOfKey       = "INSERT INTO petstore.pets (id, " + newPetList + ") OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4)"
 	insertBoth           = "WITH new AS (" + insertIdempotencyKey + ") INSERT INTO petstore.pets (id, " + newPetList + ") OVERRIDING SYSTEM VALUE SELECT pet_id, $4, $5, $6 FROM new RETURNING id"
@@ -74,28 +72,21 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 // createOnce creates p, or returns the pet that its idempotency key has created.
 func (s *Store) createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet, key pets.IdempotencyKey) (pets.Pet, error) {
 	made := pets.Pet{NewPet: p}
-	newKey := []any{key.Key, key.KeyID, p.Fingerprint()}
-	var err error
+	insert := insertTogether
 	if s.Citus {
-		err = pgx.BeginTxFunc(ctx, c, tellNodes, func(tx pgx.Tx) error {
-			err := tx.QueryRow(ctx, insertIdempotencyKey, newKey...).Scan(&made.ID)
-			if err == nil {
-				_, err = tx.Exec(ctx, insertPetOfKey, fields(&made)...)
-			}
-			return postgres.NotCommitted(err)
-		})
-	} else {
-		err = c.QueryRow(ctx, insertBoth, append(newKey, fields(&made)[1:]...)...).Scan(&made.ID)
+		insert = insertApart
 	}
+	err := insert(ctx, c, []any{key.Key, key.KeyID, p.Fingerprint()}, &made)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return s.repeat(ctx, c, p, key)
 	}
 	return made, explainInsert(err)
 }
 
-// tellNodes begins a transaction that learns of the warnings of Citus' nodes, which Citus
-// passes on as DEBUG.
-var tellNodes = pgx.TxOptions{BeginQuery: "BEGIN; SET LOCAL client_min_messages = debug1"}
+// insertTogether inserts an idempotency key and its pet.
+func insertTogether(ctx context.Context, c *pgx.Conn, key []any, made *pets.Pet) error {
+	return c.QueryRow(ctx, insertBoth, append(key, fields(made)[1:]...)...).Scan(&made.ID)
+}
 
 // repeat returns the pet that an idempotency key has created, if p has the same values.
 func (s *Store) repeat(
