@@ -24,6 +24,17 @@ ended=$(podman inspect --format '{{.Config.User}} {{.State.ExitCode}}' "$id")
 [ "$ended" = '65532:65532 0' ] || { podman logs "$id"; echo "$ended"; exit 1; }
 podman rm --volumes "$id"
 
+# At a socket, as in compose.yaml, whose file a container leaves that is killed.
+install -d -o 65532 -g www-data -m 2750 "$1/socket"
+id=$(petstore serve --detach --volume "$1/socket:/run/petstore" --env PETSTORE_ADDR=unix:/run/petstore/http.sock)
+for i in 1 2; do
+	until podman healthcheck run "$id"; do sleep 0.2; done
+	[ "$(stat -c '%u %G %a' "$1/socket/http.sock")" = '65532 www-data 660' ]
+	podman kill "$id"
+	[ $i = 2 ] || podman start "$id"
+done
+podman rm --force --volumes "$id"
+
 # Each command of compose.yaml finds what it needs without what the shell of another has set.
 # podman-compose prints the commands of podman that it would run.
 compose=deploy/postgres/compose.yaml
