@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -29,18 +28,19 @@ func Network(addr string) (network, address string) {
 }
 
 // Listen listens at an address. A Unix socket is for its owner and group only. Listen
-// replaces the socket of a process that was killed, but not one that is served.
+// replaces the socket of a process that was killed, but not one that is served. One process
+// at a time decides, by a lock file that no other user can open.
 func Listen(addr string) (net.Listener, error) {
 	network, address := Network(addr)
 	if network == "tcp" {
 		return net.Listen(network, address)
 	}
-	folder, err := os.Open(filepath.Dir(address))
+	lock, err := os.OpenFile(address+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	defer folder.Close()
-	_ = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX) // a socket refuses connections until its process listens
+	defer lock.Close()
+	_ = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX) // a socket refuses connections until its process listens
 	if info, err := os.Lstat(address); err == nil && info.Mode().Type() == os.ModeSocket {
 		if conn, err := net.Dial(network, address); err == nil {
 			_ = conn.Close()

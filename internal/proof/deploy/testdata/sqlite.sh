@@ -12,7 +12,7 @@ create "$KEY" Frank
 fails petstore keys list --store sqlite:$store 2>&1 | grep 'runuser -u petstore --'
 for signal in KILL HUP; do
 	systemctl kill --kill-who=main -s $signal petstore
-	fails as petstore serve --store sqlite:$store --addr unix:$socket 2>&1 | grep 'address already in use'
+	fails as petstore serve --store sqlite:$store --addr unix:$socket 2>&1 | grep 'permission denied'
 	private $socket
 	list "$KEY" | grep Frank
 done
