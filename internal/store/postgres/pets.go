@@ -72,20 +72,18 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 // createOnce creates p, or returns the pet that its idempotency key has created.
 func (s *Store) createOnce(ctx context.Context, c *pgx.Conn, p pets.NewPet, key pets.IdempotencyKey) (pets.Pet, error) {
 	made := pets.Pet{NewPet: p}
-	insert := insertTogether
-	if s.Citus {
-		insert = insertApart
+	newKey := []any{key.Key, key.KeyID, p.Fingerprint()}
+	insert := func() error {
+		return c.QueryRow(ctx, insertBoth, append(newKey, fields(&made)[1:]...)...).Scan(&made.ID)
 	}
-	err := insert(ctx, c, []any{key.Key, key.KeyID, p.Fingerprint()}, &made)
+	if s.Citus {
+		insert = func() error { return insertApart(ctx, c, newKey, &made) }
+	}
+	err := insert()
 	if errors.Is(err, pgx.ErrNoRows) {
 		return s.repeat(ctx, c, p, key)
 	}
 	return made, explainInsert(err)
-}
-
-// insertTogether inserts an idempotency key and its pet.
-func insertTogether(ctx context.Context, c *pgx.Conn, key []any, made *pets.Pet) error {
-	return c.QueryRow(ctx, insertBoth, append(key, fields(made)[1:]...)...).Scan(&made.ID)
 }
 
 // repeat returns the pet that an idempotency key has created, if p has the same values.
