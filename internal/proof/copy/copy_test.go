@@ -66,6 +66,7 @@ const update = `
 	go vet ./internal/edge
 	[ ! -e internal/db/postgres ] && [ ! -e internal/keys/keys_test.go ]
 	git commit -qm updated
+	.github/update.sh $up | grep 'nothing new'
 	sed -i '1i // Theirs.' $up/internal/fault/fault.go
 	git -C $up commit -qam theirs
 	.github/update.sh $up && exit 1
