@@ -25,7 +25,7 @@ import (
 type Options struct {
 	MustExist   bool         // fail if there is none, instead of creating one
 	RequireSync bool         // fail unless the server waits for a synchronous standby
-	Logger      *slog.Logger // reports a new database, a migration, a long start, and damage; may be nil
+	Logger      *slog.Logger // reports a new database, a migration and damage; may be nil
 }
 
 // Errors of opening a database and of commands on it. Their texts are parts of sentences

@@ -28,8 +28,7 @@ type Schema struct {
 	statements []string
 }
 
-// Statement is a statement of a Schema, which each connection prepares when a database is
-// opened.
+// Statement is a statement of a Schema, which each connection prepares when it is made.
 type Statement struct{ index int }
 
 // Statement adds a statement to the schema. It is for variables of the package that has the
@@ -80,18 +79,15 @@ func (d *DB) Read(ctx context.Context, f func(Conn) error) error {
 	}
 }
 
-// Ping returns an error if no connection for reading becomes idle, or if nothing can be
-// written any more, because the file was replaced or an fsync failed.
+// Ping fails if no connection for reading becomes idle, the file was replaced or an fsync failed.
 func (d *DB) Ping(ctx context.Context) error {
 	return d.Read(ctx, func(Conn) error { return d.faults.check() })
 }
 
-// Failed returns a channel that delivers one error if the process must end, because its
-// writes may not be durable.
+// Failed delivers one error if the process must end, because its writes may not be durable.
 func (d *DB) Failed() <-chan error { return d.faults.failed }
 
-// Close waits for the writes in progress and rejects new ones. Calls after the first do
-// nothing.
+// Close waits for the writes in progress and rejects new ones. It may be called again.
 func (d *DB) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -115,7 +111,7 @@ func (d *DB) Close() error {
 	}
 }
 
-// release closes the connections and releases the lock.
+// release closes the connections, the writer last, and releases the lock.
 func (d *DB) release() error {
 	var errs []error
 	for _, conn := range append(d.readers, d.writer) {
@@ -133,8 +129,7 @@ var (
 	toRead = url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout=5000"}}
 )
 
-// connect returns a pool of one connection, which stays open. The connection is made by
-// the first query.
+// connect returns a pool of one connection, which the first query makes.
 func connect(file string, options url.Values) *sql.DB {
 	address := "file:" + (&url.URL{Path: file}).EscapedPath() + "?_error_rc=1&" + options.Encode()
 	conn, _ := sql.Open("sqlite", address) // fails only without the driver
@@ -156,19 +151,14 @@ func (c Conn) Stmt(s Statement) *sql.Stmt {
 	return c.prepared[s.index]
 }
 
-// prepare prepares the statements of the schema and checks that the connection has the
-// pragmas of its options: SQLite ignores one that it does not know. Preparing reads from
-// the file: if that were emptied before the first read of a connection, SQLite would remove
-// the log.
+// prepare prepares the statements of the schema and checks that SQLite took the pragmas of the
+// options: it ignores one that it does not know. Preparing reads from the file: if that were
+// emptied before the first read of a connection, SQLite would remove the log.
 func (s *Schema) prepare(ctx context.Context, conn *sql.DB, options url.Values) (c Conn, err error) {
 	for _, pragma := range options["_pragma"] {
 		name, want, _ := strings.Cut(pragma, "=")
-		got, err := texts(ctx, conn, "PRAGMA "+name)
-		if err != nil {
-			return c, err
-		}
-		if strings.Join(got, "") != want {
-			return c, fmt.Errorf("SQLite did not take the setting %s: it is %q", pragma, got)
+		if got, err := texts(ctx, conn, "PRAGMA "+name); err != nil || strings.Join(got, "") != want {
+			return c, errors.Join(fmt.Errorf("SQLite did not take the setting %s: it is %q", pragma, got), err)
 		}
 	}
 	for _, query := range s.statements {

@@ -39,11 +39,6 @@ func classify(err error) error {
 	return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", err))
 }
 
-// isUnsynced reports whether an fsync failed.
-func isUnsynced(err error) bool {
-	return hasCode(err, lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_DIR_FSYNC)
-}
-
 // isFull reports whether the disk did not take what was written.
 func isFull(err error) bool {
 	return hasCode(err, lib.SQLITE_FULL, lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_SHMSIZE)
@@ -69,7 +64,7 @@ func explain(path string, err error) error {
 	case isCorrupt(err):
 		return fmt.Errorf("%s %w: %w", path, db.ErrDamaged, err)
 	case hasCode(err, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY):
-		err = errors.New("permission denied for it or its folder, or the disk failed")
+		err = errors.New("permission denied for it or its folder, its full path is longer than 490 bytes, or the disk failed")
 	case isBusy(err), isFull(err):
 		err = classify(err)
 	}

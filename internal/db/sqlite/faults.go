@@ -11,12 +11,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/internal/fault"
+	lib "modernc.org/sqlite/lib"
 )
 
 // faults is what a DB knows about faults of its file. Errors of the database go
 // through record. A write calls check before it begins and after its commit.
 type faults struct {
-	path   string                 // of the database
+	path   string                 // of the database, or of a link to it
 	files  map[string]fs.FileInfo // it and those beside it, as they were when it was opened
 	logger *slog.Logger
 	failed chan error // holds one error
@@ -27,10 +28,9 @@ type faults struct {
 }
 
 // record records what err says about the file and returns the error to answer with.
-// The first damage is logged.
 func (f *faults) record(err error) error {
 	switch {
-	case isUnsynced(err):
+	case hasCode(err, lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_DIR_FSYNC):
 		return f.fail(err)
 	case isCorrupt(err):
 		if failure := f.check(); failure != nil { // a replaced file may look damaged
@@ -70,17 +70,15 @@ func (f *faults) check() error {
 	return nil
 }
 
-// replaced reports whether a name no longer leads to the file that was opened, or the
-// database is empty. SQLite would keep writing to a removed file. The files are not opened:
-// closing them would release SQLite's locks.
+// replaced reports whether a name no longer leads to the file that was opened, or the database
+// is empty. It opens no file: closing that would release SQLite's locks.
 func (f *faults) replaced(name string) bool {
 	info, err := os.Stat(name)
 	return err != nil || !os.SameFile(f.files[name], info) || name == f.path && info.Size() == 0
 }
 
 // mayCopyLog reports whether the log may still be copied into the file. After a failure it is
-// left to the next process, unless the file is whole and only the name of another one, such as
-// the log's, is gone: then no other process can find what is in the log.
+// left to the next process, unless only the log or another file beside the database is gone.
 func (f *faults) mayCopyLog() bool {
 	failure := f.failure.Load()
 	return failure == nil || errors.Is(failure, errReplaced) && !f.replaced(f.path)
@@ -97,14 +95,11 @@ func (d *DB) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect
 
 // Collect implements prometheus.Collector. It does not wait for writes.
 func (d *DB) Collect(ch chan<- prometheus.Metric) {
-	send := func(desc *prometheus.Desc, kind prometheus.ValueType, v float64) {
-		ch <- prometheus.MustNewConstMetric(desc, kind, v)
-	}
 	oneIf := map[bool]float64{true: 1}
-	send(commits, prometheus.CounterValue, float64(d.commits.Load()))
-	send(damaged, prometheus.GaugeValue, oneIf[d.faults.damage.Load() != nil])
-	send(diskFull, prometheus.GaugeValue, oneIf[d.faults.diskFull.Load()])
+	ch <- prometheus.MustNewConstMetric(commits, prometheus.CounterValue, float64(d.commits.Load()))
+	ch <- prometheus.MustNewConstMetric(damaged, prometheus.GaugeValue, oneIf[d.faults.damage.Load() != nil])
+	ch <- prometheus.MustNewConstMetric(diskFull, prometheus.GaugeValue, oneIf[d.faults.diskFull.Load()])
 	if info, err := os.Stat(d.file + logSuffix); err == nil {
-		send(logBytes, prometheus.GaugeValue, float64(info.Size()))
+		ch <- prometheus.MustNewConstMetric(logBytes, prometheus.GaugeValue, float64(info.Size()))
 	}
 }

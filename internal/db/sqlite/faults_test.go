@@ -64,7 +64,7 @@ func TestFaults(t *testing.T) {
 		{150, "pwrite64", "-shm", "error=EIO", "the disk is full or cannot be written"},
 		{150, "unlink,unlinkat", "-wal", "error=EIO", none},
 		{150, "?open,openat", "", "error=EIO", "or the disk failed"},
-		{150, "?open", "", "error=EACCES:when=1", "the database is read-only"}, // SQLite's own, on amd64
+		{150, "?open", "", "error=EACCES:when=2", "the database is read-only"}, // SQLite's own, on amd64, after that of recoverLog
 		{150, "?open,openat", "-wal", "error=EIO", "input/output error"},
 		{150, "?open,openat", "-shm", "error=EIO", "or the disk failed"},
 		{150, "?open,openat", "-lock", "error=EIO", "input/output error"},
@@ -232,14 +232,34 @@ func TestSynced(t *testing.T) {
 	}
 }
 
-// TestMount checks that a file that is a mount of its own is refused, unless it is a backup
-// that is only read, and a mounted folder is not.
-func TestMount(t *testing.T) {
-	const refused = "it is a mount of its own"
+// mounting returns a command that runs a shell script with a path, in which it may mount.
+func mounting(script, path string) []string {
 	flags := "-m"
 	if os.Getuid() != 0 {
 		flags = "-rm"
 	}
+	return []string{"unshare", flags, "sh", "-c", script, path}
+}
+
+// TestFullDisk checks that a database at rest is opened and read on a full disk, and that only
+// its writes are refused, also after a kill.
+func TestFullDisk(t *testing.T) {
+	out, err := child(t, mounting(`
+		cd "$0" && mount -t tmpfs -o size=1m tmpfs . && cd "$0" && "$1" notes.db 1 > made || exit
+		cat /dev/zero > filler
+		"$1" notes.db 1
+		"$1" notes.db 1 exit
+		SQLITE_TEST_CHILD=list "$1" notes.db`, t.TempDir()), "create").CombinedOutput()
+	refused := strings.Count(string(out), "\nthe disk is full or cannot be written")
+	if err != nil || refused != 8 || !strings.HasSuffix(string(out), "\n8") {
+		t.Errorf("got %s, error %v, want 8 refused writes and 8 notes", out, err)
+	}
+}
+
+// TestMount checks that a file that is a mount of its own is refused, unless it is a backup
+// that is only read, and a mounted folder is not.
+func TestMount(t *testing.T) {
+	const refused = "it is a mount of its own"
 	store, backup := atRest(t, "a"), backupOf(t, "a")
 	for _, c := range []struct {
 		mounted string
@@ -253,7 +273,7 @@ func TestMount(t *testing.T) {
 		{backup, []string{"create", backup, "1"}, refused},
 		{filepath.Dir(store), []string{"create", store, "1"}, ""},
 	} {
-		wrapper := []string{"unshare", flags, "sh", "-c", `mount --bind "$0" "$0" && exec "$@"`, c.mounted}
+		wrapper := mounting(`mount --bind "$0" "$0" && exec "$@"`, c.mounted)
 		out, err := child(t, wrapper, c.work[0], c.work[1:]...).CombinedOutput()
 		if (err != nil) != (c.want != "") || !strings.Contains(string(out), c.want) {
 			t.Errorf("%s of %v: got %s, error %v, want %q", c.mounted, c.work, out, err, c.want)

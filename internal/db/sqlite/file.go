@@ -23,10 +23,6 @@ const (
 
 var suffixes = []string{logSuffix, indexSuffix, lockSuffix, journalSuffix}
 
-// maxPath is how many bytes a path may have: SQLite's 512, less a suffix, less what
-// writeCopy adds to a name.
-const maxPath = 512 - len(journalSuffix) - 12
-
 // resolve returns the full path without symbolic links, where SQLite puts its other
 // files. It rejects every path that cannot be a database's. The file need not exist.
 func resolve(path string) (file string, err error) {
@@ -35,10 +31,9 @@ func resolve(path string) (file string, err error) {
 		return "", errors.New("it is not a file name; give the path of a file, such as ./- for one called -")
 	}
 	name, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
+	if err == nil {
+		file, err = filepath.EvalSymlinks(name)
 	}
-	file, err = filepath.EvalSymlinks(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Readlink(name); err == nil {
 			return "", errors.New("it is a symbolic link to nothing")
@@ -51,10 +46,6 @@ func resolve(path string) (file string, err error) {
 	}
 	if err != nil {
 		return "", err
-	}
-	if len(file) > maxPath {
-		return "", fmt.Errorf("its full path has %d bytes; SQLite takes 512, and names beside it are longer: "+
-			"use at most %d", len(file), maxPath)
 	}
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
 		return "", errors.New("it is not a regular file")
@@ -76,6 +67,8 @@ func checkFile(file string) error {
 			return fmt.Errorf("%s beside it is not a regular file; remove it", file+suffix)
 		}
 	}
+	log, err := os.Stat(file + logSuffix)
+	holdsLog := err == nil && log.Size() > 0
 	info, err := os.Stat(file)
 	missing := errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 	switch {
@@ -84,9 +77,9 @@ func checkFile(file string) error {
 	case err == nil && info.Sys().(*syscall.Stat_t).Nlink > 1:
 		return fmt.Errorf("it has several names (hard links), and stores opened under different names would destroy "+
 			"each other's rows; remove all names but one: find . -xdev -samefile %s", filepath.Base(file))
-	case missing && holdsLog(file):
+	case missing && holdsLog:
 		return fmt.Errorf("it is missing or empty, but its log %s %w", file+logSuffix, db.ErrLoneLog)
-	case holdsLog(file) && isBackup(file):
+	case holdsLog && isBackup(file):
 		return fmt.Errorf("it is a backup, but its log %s %w of the database that was there before",
 			file+logSuffix, db.ErrLoneLog)
 	case isMount(file):
@@ -97,15 +90,8 @@ func checkFile(file string) error {
 	return nil
 }
 
-// holdsLog reports whether there is a log that is not empty.
-func holdsLog(file string) bool {
-	info, err := os.Stat(file + logSuffix)
-	return err == nil && info.Size() > 0
-}
-
-// isBackup reports whether the header of the file says that it has no write-ahead log, as
-// that of a backup does until it is opened as a store; see
-// https://www.sqlite.org/fileformat2.html#file_format_version_numbers.
+// isBackup reports whether the header says that the file has no write-ahead log, as a backup
+// until it is opened; see https://www.sqlite.org/fileformat2.html#file_format_version_numbers.
 func isBackup(file string) bool {
 	var header [20]byte
 	if f, err := os.Open(file); err == nil {
@@ -115,8 +101,7 @@ func isBackup(file string) bool {
 	return string(header[:16]) == "SQLite format 3\x00" && header[18] == 1 && header[19] == 1
 }
 
-// syncDir syncs the directory of the file called name. Some network file systems cannot
-// do that, and need not.
+// syncDir syncs the directory of a file. Some network file systems cannot, and need not.
 func syncDir(name string) error {
 	dir, err := os.Open(filepath.Dir(name))
 	if err != nil {

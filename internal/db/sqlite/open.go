@@ -22,17 +22,13 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"example.com/petstore/internal/db"
+	driver "modernc.org/sqlite"
 )
 
-const (
-	lockTimeout = 5 * time.Second // while another process opens or restores the database
-	longLog     = 64 << 20        // bytes of a log that takes a while to read
-	maxReaders  = 8
-)
+const maxReaders = 8
 
 // Open opens the database at path, or creates it with mode 0600, and brings its schema up
-// to date. It rejects, and does not change, a database of another program, one with a
-// newer schema, and one that cannot have a write-ahead log.
+// to date. It rejects, and does not change, a database of another program or a newer one.
 func (s *Schema) Open(ctx context.Context, path string, o db.Options) (*DB, error) {
 	file, err := resolve(path)
 	if err != nil {
@@ -43,6 +39,7 @@ func (s *Schema) Open(ctx context.Context, path string, o db.Options) (*DB, erro
 		schema: s,
 		lock:   newLock(file),
 		faults: faults{
+			path:   filepath.Clean(path), // as resolve cleans it
 			files:  map[string]fs.FileInfo{},
 			logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 			failed: make(chan error, 1),
@@ -52,15 +49,14 @@ func (s *Schema) Open(ctx context.Context, path string, o db.Options) (*DB, erro
 		ended:  make(chan struct{}),
 		idle:   make(chan Conn, maxReaders),
 	}
-	if err := d.open(ctx, path, o.MustExist); err != nil {
+	if err := d.open(ctx, o.MustExist); err != nil {
 		return nil, explain(path, errors.Join(err, d.release()))
 	}
 	go d.runJobs()
 	return d, nil
 }
 
-// Migrate opens and closes the database at path, and returns the versions of its schema
-// before and after.
+// Migrate opens and closes a database, and returns the versions of its schema before and after.
 func (s *Schema) Migrate(ctx context.Context, path string, logger *slog.Logger) (from, to int64, err error) {
 	d, err := s.Open(ctx, path, db.Options{Logger: logger})
 	if err != nil {
@@ -71,7 +67,7 @@ func (s *Schema) Migrate(ctx context.Context, path string, logger *slog.Logger) 
 
 // open opens the file, which it creates if it may. If no other process has the file, it is
 // locked exclusively until it is open: the log is recovered and the schema migrated once.
-func (d *DB) open(ctx context.Context, path string, mustExist bool) error {
+func (d *DB) open(ctx context.Context, mustExist bool) error {
 	err := checkFile(d.file)
 	if errors.Is(err, db.ErrNone) && !mustExist {
 		err = d.create()
@@ -88,20 +84,15 @@ func (d *DB) open(ctx context.Context, path string, mustExist bool) error {
 	if err != nil {
 		return err
 	}
-	if err := d.migrate(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{d.migrate, d.connect, d.keepLog, d.watch, d.shareLock} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
-	if err := d.connect(ctx); err != nil {
-		return err
-	}
-	if err := d.watch(path); err != nil {
-		return err
-	}
-	return d.shareLock(ctx)
+	return nil
 }
 
-// create creates the file, which may be there and empty. SQLite gives its mode to those
-// beside it.
+// create creates the file, if it is not there. SQLite gives its mode to those beside it.
 func (d *DB) create() error {
 	f, err := os.OpenFile(d.file, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -129,10 +120,22 @@ func (d *DB) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// watch notes which files are open, and syncs their folder: they may be new. The path may be
-// a symbolic link, which someone may change later. It is cleaned, as resolve cleans it.
-func (d *DB) watch(path string) (err error) {
-	d.faults.path = filepath.Clean(path)
+// keepLog makes SQLite keep the log and its index when the writer is closed. If they had to be
+// made again, nothing could be read on a full disk.
+func (d *DB) keepLog(ctx context.Context) error {
+	conn, err := d.writer.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return conn.Raw(func(c any) error {
+		_, err := c.(driver.FileControl).FileControlPersistWAL("main", 1)
+		return err
+	})
+}
+
+// watch notes which files are open, and syncs their folder, since they may be new.
+func (d *DB) watch(context.Context) (err error) {
 	for _, name := range []string{d.faults.path, d.file + logSuffix, d.file + indexSuffix, d.file + lockSuffix} {
 		if d.faults.files[name], err = os.Stat(name); err != nil {
 			return err
@@ -147,10 +150,10 @@ func newLock(file string) *flock.Flock {
 	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o600))
 }
 
-// shareLock makes the lock a shared one, if it is not. The lock can be free for a moment: if a
-// restore takes it then, it fails, because the connections have SQLite's own lock.
+// shareLock makes the lock a shared one, if it is not. The lock can be free for a moment.
+// A restore that takes it then fails, because the connections have SQLite's own.
 func (d *DB) shareLock(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	_, err := d.lock.TryRLockContext(ctx, 10*time.Millisecond)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -159,9 +162,8 @@ func (d *DB) shareLock(ctx context.Context) error {
 	return err
 }
 
-// recoverLog writes the log that a killed or failed process left anew and copies it into
-// the file: after a failed fsync, the kernel may consider lost pages written. The caller
-// must hold d.lock exclusively.
+// recoverLog writes the log that another process left anew and copies it into the file: after
+// a failed fsync, the kernel may consider lost pages written. It needs d.lock exclusively.
 func (d *DB) recoverLog() error {
 	log, err := os.OpenFile(d.file+logSuffix, os.O_RDWR|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -171,9 +173,6 @@ func (d *DB) recoverLog() error {
 		return err
 	}
 	defer log.Close()
-	if info, err := log.Stat(); err == nil && info.Size() > longLog {
-		d.faults.logger.Info("reading a long log, which may take a while", "path", log.Name(), "bytes", info.Size())
-	}
 	conn := connect(d.file, toWrite)
 	tx, err := conn.Begin() // keeps other programs from writing
 	if err != nil {
@@ -188,7 +187,7 @@ func (d *DB) recoverLog() error {
 	return errors.Join(tx.Rollback(), conn.Close())
 }
 
-// migrate brings the schema up to date.
+// migrate brings the schema up to date, if no trigger changes what this program writes.
 func (d *DB) migrate(ctx context.Context) (err error) {
 	d.version, err = d.schema.version(ctx, d.writer)
 	if err != nil {
@@ -201,18 +200,18 @@ func (d *DB) migrate(ctx context.Context) (err error) {
 	if len(triggers) > 0 {
 		return fmt.Errorf("it has %s, which may change what is written; drop it", strings.Join(triggers, ", "))
 	}
-	var mode string
-	if err := d.writer.QueryRowContext(ctx, "PRAGMA journal_mode=WAL").Scan(&mode); err != nil {
+	if _, err := d.writer.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 		return err
 	}
-	if mode != "wal" { // SQLite reports no error
-		return errors.New("SQLite cannot use a write-ahead log there; is it on a network file system?")
+	return d.schema.migrate(ctx, d.writer, d.schema.newest())
+}
+
+// migrate brings the schema of a database up to a version.
+func (s *Schema) migrate(ctx context.Context, conn *sql.DB, version int64) error {
+	provider, err := goose.NewProvider(goose.DialectSQLite3, conn, s.Migrations)
+	if err == nil {
+		_, err = provider.UpTo(ctx, version)
 	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, d.writer, d.schema.Migrations)
-	if err != nil {
-		return err
-	}
-	_, err = provider.Up(ctx)
 	return err
 }
 
@@ -246,9 +245,8 @@ const (
 	tableNames   = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`
 )
 
-// Queries that compare a schema with a fresh one, whose objects are an argument in JSON. They
-// ignore what SQLite makes itself, as for ANALYZE, and goose's table, which another release of
-// goose may make otherwise.
+// Queries that compare a schema with a fresh one, which is an argument in JSON. They ignore what
+// SQLite makes itself, as for ANALYZE, and goose's table, which goose may come to make otherwise.
 const (
 	objects = `SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND
 		NOT (type IN ('table', 'index') AND (tbl_name LIKE 'sqlite\_%' ESCAPE '\' OR tbl_name = '` + versionTable + `'))`
@@ -269,11 +267,7 @@ const (
 func (s *Schema) compare(ctx context.Context, conn *sql.DB, version int64, query string) ([]string, error) {
 	fresh := connect("", url.Values{"mode": {"memory"}})
 	defer fresh.Close()
-	provider, err := goose.NewProvider(goose.DialectSQLite3, fresh, s.Migrations)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := provider.UpTo(ctx, version); err != nil {
+	if err := s.migrate(ctx, fresh, version); err != nil {
 		return nil, err
 	}
 	want, err := texts(ctx, fresh, "SELECT json_group_array(json_array(type, name, tbl_name, sql)) FROM ("+objects+")")

@@ -9,30 +9,26 @@ import (
 	"syscall"
 
 	"example.com/petstore/internal/db"
-	lib "modernc.org/sqlite/lib"
 )
 
 // Read calls f with a connection to the database at path, which it opens as it is: in use,
-// at rest, left by a killed process, or a backup. It changes neither the database nor its
-// log. Beside a database at rest that is no backup, SQLite leaves an empty log and index.
-//
-// A process that has the database open as a DB should not call Read, which opens and closes
-// the file: that releases the locks of SQLite in this process, and others could then
-// replace the file.
+// at rest, left by a killed process, or a backup. It changes neither the database nor its log,
+// but may leave an empty one. A process that has the database open as a DB should not call it:
+// closing the file releases SQLite's locks in this process.
 func (s *Schema) Read(ctx context.Context, path string, f func(Conn) error) error {
 	source, err := openFile(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	version, err := s.version(ctx, source.DB)
+	version, err := s.version(ctx, source)
+	if err == nil && version == 0 {
+		err = db.ErrNone
+	}
 	if err != nil {
 		return explain(path, err)
 	}
-	if version == 0 {
-		return explain(path, fmt.Errorf("%w at %s", db.ErrNone, source.file))
-	}
-	conn, err := s.prepare(ctx, source.DB, toRead)
+	conn, err := s.prepare(ctx, source, toRead)
 	if err != nil && version < s.newest() {
 		err = db.ErrOutdated
 	}
@@ -42,35 +38,24 @@ func (s *Schema) Read(ctx context.Context, path string, f func(Conn) error) erro
 	return explain(path, err)
 }
 
-// source is a connection that reads a file as it is.
-type source struct {
-	*sql.DB
-	file string // without symbolic links
-}
-
-// openFile opens the file at path, whatever its schema.
-func openFile(ctx context.Context, path string) (s source, err error) {
+// openFile opens the file at path as it is, whatever its schema.
+func openFile(ctx context.Context, path string) (*sql.DB, error) {
 	file, err := resolve(path)
 	if err != nil {
-		return s, err
+		return nil, err
 	}
 	if err := checkReadable(file); err != nil {
-		return s, explain(path, err)
+		return nil, explain(path, err)
 	}
-	s = source{connect(file, toRead), file}
-	if err := s.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
-		if hasCode(err, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY) {
-			err = errors.New("permission denied, or no files can be made beside it; copy it, with its log (" +
-				logSuffix + ") if it has one, to a folder that can be written")
-		}
-		return s, explain(path, errors.Join(err, s.Close()))
+	conn := connect(file, toRead)
+	if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(new(int)); err != nil {
+		return nil, explain(path, errors.Join(err, conn.Close()))
 	}
-	return s, nil
+	return conn, nil
 }
 
-// checkReadable rejects a file that this process cannot read without harm. What SQLite
-// makes beside a file would be closed to its owner if it were another account's. A backup
-// has nothing beside it.
+// checkReadable rejects a file that this process cannot read without harm: unless it is a backup,
+// SQLite may leave files beside it, which would be closed to its owner if they are another's.
 func checkReadable(file string) error {
 	err := checkFile(file)
 	if isBackup(file) && (err == nil || errors.Is(err, errMounted)) {

@@ -22,7 +22,7 @@ func TestReading(t *testing.T) {
 		return path
 	}
 	backup := func(t *testing.T) string { return backupOf(t, "a", "b", "c") }
-	const copyIt, owner = "to a folder that can be written", "it belongs to another account"
+	const denied, owner = "permission denied", "it belongs to another account"
 	for state, c := range map[string]struct {
 		make     func(t *testing.T) string
 		want     string // a number of notes, or an error
@@ -34,8 +34,8 @@ func TestReading(t *testing.T) {
 		"killed":                {make: killed, want: "4"},
 		"killed, without index": {make: withoutIndex, want: "4"},
 		"backup":                {make: backup, want: "3"},
-		"at rest, read-only":    {make: closed, want: copyIt, readOnly: true},
-		"killed, read-only":     {make: withoutIndex, want: copyIt, readOnly: true},
+		"at rest, read-only":    {make: closed, want: "3", readOnly: true},
+		"killed, read-only":     {make: withoutIndex, want: denied, readOnly: true},
 		"backup, read-only":     {make: backup, want: "3", readOnly: true},
 		"at rest, of another":   {make: closed, want: owner, other: true},
 		"in use, of another":    {make: inUse, want: owner, other: true},

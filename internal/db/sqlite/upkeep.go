@@ -14,20 +14,20 @@ import (
 )
 
 // Backup writes a snapshot of the database at path to the file named to, even while
-// servers write, and if its schema is altered. The file appears under that name only once
-// it is complete, verified and on disk. If Backup fails and Report.Path is empty, no file has appeared. force
-// allows replacing a file.
+// servers write, and if its schema is altered. The file appears only once it is complete,
+// verified and on disk, and not at all if Backup fails and Report.Path is empty. force allows
+// replacing a file.
 func (s *Schema) Backup(ctx context.Context, path, to string, force bool) (r db.Report, err error) {
 	source, err := openFile(ctx, path)
 	if err != nil {
 		return r, err
 	}
 	defer source.Close()
-	target, err := checkTarget(source.file, to, force)
+	target, err := checkTarget(to, force)
 	if err != nil {
 		return r, err
 	}
-	r, err = s.writeCopy(ctx, source, target, func(temp string, _ *db.Report) error {
+	r, err = s.writeCopy(ctx, source, path, target, func(temp string, _ *db.Report) error {
 		return os.Rename(temp, target)
 	})
 	if err != nil {
@@ -40,10 +40,9 @@ func (s *Schema) Backup(ctx context.Context, path, to string, force bool) (r db.
 	return r, nil
 }
 
-// Restore replaces the database at path with a verified copy of the backup named from. It
-// fails while any program has the database open, and, without force, if there is a
-// database. If Restore fails and Report.Path is empty, nothing was replaced. New rows get
-// identifiers above those that the replaced database gave; see raiseIDs.
+// Restore replaces the database at path with a verified copy of the backup named from; see
+// raiseIDs, too. It fails while any program has the database open and, without force, if there
+// is one. If Restore fails and Report.Path is empty, nothing was replaced.
 func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r db.Report, err error) {
 	file, err := resolve(path)
 	if err != nil {
@@ -54,9 +53,6 @@ func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r 
 		return r, fmt.Errorf("the backup cannot be read: %v", err)
 	}
 	defer source.Close()
-	if source.file == file {
-		return r, fmt.Errorf("%s is the database itself, not a backup", from)
-	}
 	lock := newLock(file)
 	defer lock.Close()
 	if alone, err := lock.TryLock(); err != nil {
@@ -72,7 +68,7 @@ func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r 
 	if !replaceable {
 		return r, explain(path, err)
 	}
-	r, err = s.writeCopy(ctx, source, file, func(temp string, r *db.Report) error {
+	r, err = s.writeCopy(ctx, source, from, file, func(temp string, r *db.Report) error {
 		if r.Altered != nil {
 			return r.Altered
 		}
@@ -114,9 +110,8 @@ func replace(ctx context.Context, file, temp string, r *db.Report) error {
 	return os.Rename(temp, file)
 }
 
-// lastID returns the last identifier that a table with AUTOINCREMENT gave, or
-// sql.ErrNoRows for another table. A .dump of a damaged file may lack it: then the last
-// row has it.
+// lastID returns the last identifier that a table with AUTOINCREMENT gave, or sql.ErrNoRows
+// for another table. A .dump of a damaged file may lack it: then the last row has it.
 func lastID(ctx context.Context, conn *sql.DB, table string) (id int64, err error) {
 	query := `SELECT max(coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = ?1), 0),
 		coalesce((SELECT max(rowid) FROM ` + table + `), 0))
@@ -125,14 +120,12 @@ func lastID(ctx context.Context, conn *sql.DB, table string) (id int64, err erro
 	return id, err
 }
 
-// farAbove is how many identifiers a restore leaves out if it does not know which were
-// given after the backup.
+// farAbove is how many identifiers a restore leaves out if it does not know the last one.
 const farAbove = 1_000_000
 
-// raiseIDs makes the copy named temp give identifiers above those that the old database
-// gave, which clients may remember. They are unknown if there is no old database, or if it
-// gave fewer than the copy and so is no successor of the backup: then the copy continues
-// far above its own.
+// raiseIDs makes the copy named temp give identifiers above those that the old database gave,
+// which clients may remember. If there is no old one, or it gave fewer than the copy and so is no
+// successor of the backup, they are unknown: then the copy continues far above its own.
 func raiseIDs(ctx context.Context, temp string, old *sql.DB, r *db.Report) error {
 	conn := connect(temp, toWrite)
 	defer conn.Close()
@@ -166,18 +159,15 @@ func removeLog(file string) error {
 	if err := syncDir(file); err != nil {
 		return err
 	}
-	for _, suffix := range []string{logSuffix, indexSuffix} {
-		if err := os.RemoveAll(file + suffix); err != nil {
-			return err
-		}
+	if err := errors.Join(os.RemoveAll(file+logSuffix), os.RemoveAll(file+indexSuffix)); err != nil {
+		return err
 	}
 	return syncDir(file)
 }
 
-// checkTarget returns the name of the file to write, which is where a symbolic link
-// leads. It rejects that of the database source, of any other store, or, without force,
-// of any file.
-func checkTarget(source, to string, force bool) (target string, err error) {
+// checkTarget returns the name of the file to write, which is where a symbolic link leads.
+// It rejects that of a store or, without force, of any file.
+func checkTarget(to string, force bool) (target string, err error) {
 	target, err = resolve(to)
 	if err != nil {
 		return "", err
@@ -187,20 +177,16 @@ func checkTarget(source, to string, force bool) (target string, err error) {
 			return "", fmt.Errorf("%s may be a file of a store, because %s is beside it", to, target+suffix)
 		}
 	}
-	if target == source { // which has no other names
-		return "", fmt.Errorf("%s is the database itself", to)
-	}
 	if _, err := os.Stat(target); err == nil && !force { // writing reports any error
 		return "", fmt.Errorf("%s %w", to, db.ErrExists)
 	}
 	return target, nil
 }
 
-// writeCopy writes a verified copy of a database to a new file beside target, syncs it and
-// calls use, which may rename it. VACUUM INTO is one transaction: it sees no later
-// commits, nor do they make it start over.
+// writeCopy writes a verified copy of the database source, whose path is from, to a new file
+// beside target, syncs it and calls use, which may rename it. VACUUM INTO is one transaction.
 func (s *Schema) writeCopy(
-	ctx context.Context, source source, target string, use func(temp string, r *db.Report) error,
+	ctx context.Context, source *sql.DB, from, target string, use func(temp string, r *db.Report) error,
 ) (r db.Report, err error) {
 	dir, name := filepath.Split(target)
 	f, err := os.CreateTemp(dir, "."+name+".*")
@@ -213,7 +199,7 @@ func (s *Schema) writeCopy(
 		_ = os.Remove(f.Name() + journalSuffix)
 	}()
 	if _, err := source.ExecContext(ctx, "VACUUM INTO ?", f.Name()); err != nil {
-		return r, fmt.Errorf("copying it to %s failed: %w", dir, explain(source.file, err))
+		return r, fmt.Errorf("copying it to %s failed: %w", dir, explain(from, err))
 	}
 	written := connect(f.Name(), toWrite) // with mode=ro, SQLite would not check constraints
 	r, err = s.verify(ctx, written)
@@ -235,7 +221,7 @@ func (s *Schema) Verify(ctx context.Context, path string) (r db.Report, err erro
 		return r, err
 	}
 	defer source.Close()
-	r, err = s.verify(ctx, source.DB)
+	r, err = s.verify(ctx, source)
 	if err == nil {
 		err = r.Altered
 	}

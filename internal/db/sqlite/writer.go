@@ -140,7 +140,6 @@ func (d *DB) transact(f func(Conn) error) error {
 	return d.faults.check()
 }
 
-// runTx begins a transaction, calls f, and commits or rolls back.
 func (d *DB) runTx(f func(Conn) error) error {
 	tx, err := d.writer.Begin() // immediate, as set in the address
 	if err != nil {
