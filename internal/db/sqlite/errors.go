@@ -44,8 +44,7 @@ func isFull(err error) bool {
 	return hasCode(err, lib.SQLITE_FULL, lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_SHMSIZE)
 }
 
-func isBusy(err error) bool { return hasCode(err, lib.SQLITE_BUSY, lib.SQLITE_LOCKED) }
-
+func isBusy(err error) bool    { return hasCode(err, lib.SQLITE_BUSY, lib.SQLITE_LOCKED) }
 func isCorrupt(err error) bool { return hasCode(err, lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB) }
 
 var (

@@ -48,6 +48,9 @@ func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r 
 	if err != nil {
 		return r, err
 	}
+	if same, _ := resolve(from); same == file {
+		return r, fmt.Errorf("%s is the database itself, not a backup", from)
+	}
 	source, err := openFile(ctx, from)
 	if err != nil { // not wrapped, since advice about it would name the store
 		return r, fmt.Errorf("the backup cannot be read: %v", err)
