@@ -19,7 +19,7 @@ var Kinds = []store.Kind{
 	memory.Kind,
 }
 
-// Forms returns the forms of an address, such as "sqlite:PATH or memory:".
+// Forms returns the forms of an address, with "or" between them.
 func Forms() string {
 	var forms []string
 	for _, k := range Kinds {
