@@ -2,6 +2,7 @@
 package internal
 
 import (
+	"fmt"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -223,6 +224,25 @@ func TestPages(t *testing.T) {
 			}
 			if file == c.page && len(found) == 0 {
 				t.Errorf("%s: got no %s that matches %s", file, c.what, c.pattern)
+			}
+		}
+	}
+}
+
+// TestLimits checks that the document, nginx and the page of operators have the limits of
+// the service. Those of nginx are higher, so that the service answers itself.
+func TestLimits(t *testing.T) {
+	size, seconds := fmt.Sprintf("%d KiB", service.MaxBody>>10), service.Timeout.Seconds()
+	for file, wants := range map[string][]string{
+		"openapi.yaml":     {"larger than " + size, fmt.Sprintf("larger than %d bytes", service.MaxBody)},
+		"deploy/README.md": {"| body | " + size, fmt.Sprintf("| work on a request | %v s", seconds)},
+		"deploy/proxy/nginx.conf": {
+			"larger than " + size, fmt.Sprintf("client_max_body_size %dm;", service.MaxBody>>20+1), fmt.Sprintf("proxy_read_timeout %vs;", seconds+7),
+		},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(text(file), want) {
+				t.Errorf("%s: got no %q, which follows from the limits of service", file, want)
 			}
 		}
 	}

@@ -17,23 +17,23 @@ servers: [{url: /v1}]
 paths: {}
 `
 
-// newPage returns the page of the document notes, and its files by their paths.
-func newPage(t *testing.T, public string) (edge.Docs, map[string]edge.File) {
+// newPage returns the files of the page of the document notes, by their paths.
+func newPage(t *testing.T, public string) map[string]edge.File {
 	t.Helper()
 	document, err := edge.ParseDocument([]byte(notes), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, files := docs.New(document, public), map[string]edge.File{}
-	for _, file := range page.Files {
+	files := map[string]edge.File{}
+	for _, file := range docs.New(document, public).Files {
 		files[file.Path] = file
 	}
-	return page, files
+	return files
 }
 
 func TestPage(t *testing.T) {
-	page, files := newPage(t, "")
-	html := string(files[page.Path].Content)
+	files := newPage(t, "")
+	html := string(files["/docs"].Content)
 	if want := "<title>Notes &amp; &lt;more&gt;</title>"; !strings.Contains(html, want) {
 		t.Errorf("got %s, want %s in it", html, want)
 	}
@@ -57,8 +57,7 @@ func TestPolicy(t *testing.T) {
 			"base-uri 'none'", "connect-src " + connect, "default-src 'none'", "form-action 'none'",
 			"frame-ancestors 'none'", "img-src 'self' data:", "script-src 'self'", "style-src 'self' 'unsafe-inline'",
 		}
-		_, files := newPage(t, public)
-		for path, file := range files {
+		for path, file := range newPage(t, public) {
 			if got := slices.Sorted(strings.SplitSeq(file.Policy, "; ")); !slices.Equal(got, want) {
 				t.Errorf("%s: got %q, want %q", path, got, want)
 			}

@@ -125,7 +125,7 @@ func (s *server) wantMetric(t *testing.T, line string) {
 	assert(t, strings.Contains(got, line+"\n"), "metrics: got %s, want %s in it", got, line)
 }
 
-func newServer(t *testing.T, o Options) *server {
+func newServer(t testing.TB, o Options) *server {
 	t.Helper()
 	s := &server{library: &library{handlers: map[string]echo.HandlerFunc{}}, registry: prometheus.NewRegistry()}
 	o.Metrics = s.registry
