@@ -20,8 +20,8 @@ import (
 // challenges.
 const Name = "petstore"
 
-// Limits of a request. Where openapi.yaml and deploy/ have them, a test compares. A process
-// that stops waits 9 s for requests.
+// Limits of a request. TestLimits compares openapi.yaml and deploy/ with them. A process that
+// stops waits 9 s for requests, so Timeout must be less.
 const (
 	MaxBody = edge.DefaultMaxBody // bytes
 	Timeout = edge.DefaultTimeout
