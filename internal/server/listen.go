@@ -53,7 +53,7 @@ func Listen(addr string) (net.Listener, error) {
 		return nil, err
 	}
 	l.SetUnlinkOnClose(false)
-	return unixListener{l}, os.Chmod(address, 0o660)
+	return unixListener{l}, os.Chmod(address, 0o660) // #nosec G302 -- its group has the proxy
 }
 
 // unixListener removes its socket a moment before it closes: a proxy turns to another server,
