@@ -20,48 +20,43 @@ func refuseRoot(env *environment, file string) error {
 	if err != nil {
 		return err
 	}
-	path, uid := writable(path)
-	if path == "" {
-		return nil
-	}
-	if uid == 0 {
-		return fmt.Errorf("%s may be changed by others than root: chmod go-w %s, or use another folder", path, path)
-	}
-	name := strconv.Itoa(int(uid))
-	if u, err := user.LookupId(name); err == nil {
-		name = u.Username
-	}
-	return fmt.Errorf("%s belongs to the user %s: run this as that user, not as root, with: runuser -u %s --", path, name, name)
+	return checkWay(path)
 }
 
-// writable returns the first directory or symbolic link on the way to an absolute path that
-// another user than root may change, and its owner, or "". In a sticky directory, such as
-// /tmp, each user may change only their own files.
-func writable(path string) (string, uint32) {
+// checkWay returns an error if another user than root may change a directory or a symbolic
+// link on the way to an absolute path. In a sticky directory, such as /tmp, each user may
+// change only their own files.
+func checkWay(path string) error {
 	dir := filepath.Dir(path)
 	if dir != path {
-		if other, uid := writable(dir); other != "" {
-			return other, uid
+		if err := checkWay(dir); err != nil {
+			return err
 		}
 	}
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().IsRegular() {
-		return "", 0
+		return nil
 	}
-	shared := info.IsDir() && info.Mode()&0o022 != 0 && info.Mode()&os.ModeSticky == 0
-	if uid := info.Sys().(*syscall.Stat_t).Uid; uid != 0 || shared {
-		return path, uid
+	if uid := info.Sys().(*syscall.Stat_t).Uid; uid != 0 {
+		name := strconv.Itoa(int(uid))
+		if u, err := user.LookupId(name); err == nil {
+			name = u.Username
+		}
+		return fmt.Errorf("%s belongs to the user %s: run this as that user, not as root, with: runuser -u %s --", path, name, name)
+	}
+	if info.IsDir() && info.Mode()&0o022 != 0 && info.Mode()&os.ModeSticky == 0 {
+		return fmt.Errorf("%s may be changed by others than root: chmod go-w %s, or use another folder", path, path)
 	}
 	target, err := os.Readlink(path)
 	if err != nil { // it is no link
-		return "", 0
+		return nil
 	}
 	if _, err := os.Stat(path); errors.Is(err, syscall.ELOOP) { // the link leads to itself
-		return "", 0
+		return nil
 	}
 	if !filepath.IsAbs(target) {
 		dir, _ = filepath.EvalSymlinks(dir) // it exists, as path does
 		target = filepath.Join(dir, target)
 	}
-	return writable(target)
+	return checkWay(target)
 }
