@@ -61,7 +61,7 @@ func TestRoot(t *testing.T) {
 		"verify" + theirStore, "migrate" + theirStore, "backup x.db" + theirStore, "restore x.db" + theirStore,
 		"backup --store sqlite:/pets.db " + file, "restore --store sqlite:/pets.db " + file,
 	} {
-		if got, stderr := runHere(t.Context(), true, strings.Fields(command)...); got != 1 || !strings.Contains(stderr, "runuser -u ") {
+		if got, stderr := runHere(t.Context(), true, strings.Fields(command)...); got != 1 || !strings.Contains(stderr, "runuser -m -u ") {
 			t.Errorf("%s: got status %d, %s, want 1, and how to run it", command, got, stderr)
 		}
 	}

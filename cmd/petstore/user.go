@@ -42,7 +42,7 @@ func checkWay(path string) error {
 		if u, err := user.LookupId(name); err == nil {
 			name = u.Username
 		}
-		return fmt.Errorf("%s belongs to the user %s: run this as that user, not as root, with: runuser -u %s --", path, name, name)
+		return fmt.Errorf("%s belongs to the user %s: run this as that user, not as root, with: runuser -m -u %s -- setsid -w", path, name, name)
 	}
 	if info.IsDir() && info.Mode()&0o022 != 0 && info.Mode()&os.ModeSticky == 0 {
 		return fmt.Errorf("%s may be changed by others than root: chmod go-w %s, or use another folder", path, path)

@@ -36,9 +36,9 @@ FailureAction=exit-force
 [Service]
 Type=oneshot
 WorkingDirectory=/run/walk
-ExecStart=/bin/bash -e -x walk.sh
-StandardOutput=file:/run/walk/walk.out
-StandardError=inherit
+Environment=HOME=/root
+ExecStart=/usr/bin/script -qefc "/bin/bash -e -x walk.sh" walk.out
+StandardOutput=null
 ExecStopPost=/bin/sh -c 'journalctl --no-pager -n 60 >journal.out'
 UNIT
 # The units need user namespaces, which the kernel does not allow after chroot.

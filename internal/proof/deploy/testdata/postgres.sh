@@ -6,6 +6,7 @@ sql() { as psql -qtAX -v ON_ERROR_STOP=1 "$@"; }
 systemctl stop petstore.socket petstore
 systemctl disable --now petstore petstore-backup.timer
 systemctl start postgresql
+plant /var/lib/postgresql
 run $page 'Two replicas on one machine' createdb >first.out
 KEY=$(grep '^psk_' first.out)
 petstore health --addr unix:/run/petstore-1/http.sock
@@ -50,7 +51,7 @@ systemctl start postgresql
 until petstore health --addr unix:/run/petstore-1/http.sock; do sleep 0.2; done
 
 # Log in with a password, as across a network.
-runuser -u postgres -- psql -c "ALTER ROLE petstore PASSWORD 'PASSWORD'"
+runuser -m -u postgres -- setsid -w psql -X -c "ALTER ROLE petstore PASSWORD 'PASSWORD'"
 eval "$(page $page 'Across a network' pgpass | sed 's/db1,db2,db3/localhost/; /PGSSL/d')"
 systemctl restart petstore@1 petstore@2
 (set -a && . /etc/petstore/petstore.env && as petstore keys list)
@@ -63,8 +64,11 @@ sql -d pets -c "CREATE FUNCTION petstore.own() RETURNS boolean LANGUAGE plpgsql 
 run $page 'Backup and restore' backup.conf
 rm /var/cache/petstore/node-exporter/petstore-backup.prom
 systemctl start petstore-backup
-[ -e /var/cache/petstore/node-exporter/petstore-backup.prom ]
+measured
 run $page 'Backup and restore' pg_restore
+run $page 'Backup and restore' 'VACUUM FULL'
+grep '^id,' /root/pets.csv
+fails grep '^1,' /root/pets.csv
 sed -i 's|^PGDATABASE=pets$|PGDATABASE=restored|' /etc/petstore/petstore.env
 
 # Upgrade, one replica after the other.

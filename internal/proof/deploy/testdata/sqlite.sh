@@ -9,7 +9,7 @@ create "$KEY" Frank
 [ "$(stat -c '%U %a' $store)" = 'petstore 600' ]
 
 # Root is refused. While the service is away, its socket is not to be had, and clients wait.
-fails petstore keys list --store sqlite:$store 2>&1 | grep 'runuser -u petstore --'
+fails petstore keys list --store sqlite:$store 2>&1 | grep 'runuser -m -u petstore -- setsid -w'
 for signal in KILL HUP; do
 	systemctl kill --kill-who=main -s $signal petstore
 	fails as petstore serve --store sqlite:$store --addr unix:$socket 2>&1 | grep 'permission denied'
@@ -25,7 +25,7 @@ systemctl start petstore-backup
 for day in {10..29}; do as touch -d "2099-01-$day" "$backups/petstore-2099-01-$day.db"; done
 systemctl start petstore-backup
 [ "$(ls $backups | wc -l)" = 14 ]
-runuser -u nobody -- cat /var/cache/petstore/node-exporter/petstore-backup.prom
+measured
 (run $page 'Backup and restore' 'petstore verify .*backups')
 list "$KEY" | grep Frank
 rm $backups/petstore-2099*
@@ -37,7 +37,7 @@ journalctl -u petstore | grep '"status":403'
 
 # Remove a pet for legal reasons: its name is in no page of the file.
 copy() { # FILE ID N stores a pet N times more
-	as sqlite3 -safe "$1" "CREATE TEMP TABLE copy AS SELECT * FROM pets WHERE id = $2; UPDATE copy SET id = NULL;
+	as sqlite3 -init /dev/null -safe "$1" "CREATE TEMP TABLE copy AS SELECT * FROM pets WHERE id = $2; UPDATE copy SET id = NULL;
 		INSERT INTO pets SELECT copy.* FROM copy, generate_series(1, $3)"
 }
 create "$KEY" unwanted | grep '"id":2,'
@@ -45,12 +45,12 @@ systemctl stop petstore.socket petstore
 private $socket
 copy $store 1 600
 grep unwanted $store
-as sqlite3 $store 'DELETE FROM pets WHERE id = 2; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)'
+eval "$(page $page 'Backup and restore' DELETE | sed 's/id = 1/id = 2/')"
 fails grep unwanted $store*
-as sqlite3 -safe -readonly -csv -header $store 'SELECT * FROM pets' | grep '^1,.*Frank'
+grep '^1,.*Frank' /root/pets.csv
 
 # The port of metrics is taken, and free again.
-runuser -u nobody -- env PETSTORE_API_KEYS=a-key-of-another petstore serve --store memory: --addr 127.0.0.1:18080 --drain 0s &
+runuser -u nobody -- setsid -w env PETSTORE_API_KEYS=a-key-of-another petstore serve --store memory: --addr 127.0.0.1:18080 --drain 0s &
 until petstore health --addr 127.0.0.1:18080; do sleep 0.1; done
 systemctl start petstore
 journalctl -u petstore | grep '"level":"ERROR","msg":"serving without metrics'
@@ -86,7 +86,7 @@ copy $store 603 3000
 as dd if=/dev/urandom of=$store bs=4096 seek=30 count=1 conv=notrunc
 fails as petstore verify --store sqlite:$store
 (run $page 'Backup and restore' dump)
-saved=$(as sqlite3 -safe $store 'SELECT count(*) FROM pets')
+saved=$(as sqlite3 -init /dev/null -safe $store 'SELECT count(*) FROM pets')
 echo "saved $saved of 3602 pets"
 [ "$saved" -gt 3240 ]
 [ -e /var/lib/petstore/damaged/petstore.db ]
@@ -160,16 +160,16 @@ from_sqlite() {
 		done <odd.ndjson
 	}
 	served sqlite:$odd odd_pets
-	as sqlite3 $odd 'DELETE FROM pets WHERE id = (SELECT max(id) FROM pets)'
+	as sqlite3 -init /dev/null $odd 'DELETE FROM pets WHERE id = (SELECT max(id) FROM pets)'
 	move() { # SOURCE TARGET
 		moves=$(page postgres/from-sqlite.md 'Move from SQLite to PostgreSQL' sqlite3 | sed '/systemctl/d')
 		moves=${moves/\/var\/lib\/petstore\/petstore.db pets/$1 $2}
 		eval "${moves/postgres:\/\/\/pets/postgres:\/\/\/$2}"
 	}
-	runuser -u postgres -- createdb -O petstore -E UTF8 -T template0 moved
+	runuser -m -u postgres -- setsid -w createdb -O petstore -E UTF8 -T template0 moved
 	move $odd moved
 	want() { # SQL-OF-SQLITE SQL-OF-POSTGRESQL: both give the same rows
-		diff <(as sqlite3 $odd "$1") <(sql -d moved -c "$2")
+		diff <(as sqlite3 -init /dev/null $odd "$1") <(sql -d moved -c "$2")
 	}
 	served sqlite:$odd list a-fixed-key-for-this-walk http://127.0.0.1:8090 >sqlite.out
 	served postgres:///moved list a-fixed-key-for-this-walk http://127.0.0.1:8090 >postgres.out
@@ -182,7 +182,7 @@ from_sqlite() {
 	as petstore keys list --store postgres:///moved | grep -F "it's \\ an \"odd\" :key"
 	fails move $odd moved
 	[ "$(sql -d moved -c 'SELECT count(*) FROM petstore.pets')" = 8 ]
-	runuser -u postgres -- createdb -O petstore -E UTF8 -T template0 empty
+	runuser -m -u postgres -- setsid -w createdb -O petstore -E UTF8 -T template0 empty
 	copy $odd 2 3000
 	as dd if=/dev/urandom of=$odd bs=4096 seek=30 count=1 conv=notrunc
 	fails move $odd empty

@@ -24,15 +24,37 @@ create() { # KEY NAME [URL] creates a pet
 }
 list() { curl -H "Authorization: Bearer $1" ${2:-$direct}/v1/pets; }
 private() { # SOCKET: another account cannot take it, nor connect to it
-	fails runuser -u nobody -- env PETSTORE_API_KEYS=a-key-of-another petstore serve --store memory: --addr "unix:$1" 2>&1 | grep 'already in use\|permission denied'
+	fails runuser -u nobody -- setsid -w env PETSTORE_API_KEYS=a-key-of-another petstore serve --store memory: --addr "unix:$1" 2>&1 | grep 'already in use\|permission denied'
 	fails runuser -u nobody -- curl --unix-socket "$1" http://localhost/livez
 }
-as() { runuser -u petstore -- "$@"; }
+as() { runuser -m -u petstore -- setsid -w "$@"; }
+
+# The walk has a terminal. reached.out gets a line for each program of the pages that can open it as
+# another user than root, or that reads what these users have planted.
+touch reached.out
+chmod 666 reached.out
+mkdir bin
+cat >bin/probe <<'EOF'
+#!/bin/sh
+if [ "$(id -u)" != 0 ] && (: </dev/tty) 2>/dev/null; then echo "$0 $*" >>/run/walk/reached.out; fi
+PATH=${PATH#*:}
+exec "${0##*/}" "$@"
+EOF
+chmod +x bin/probe
+for program in petstore sqlite3 psql pg_restore createdb createuser sh bash; do ln -s probe bin/$program; done
+PATH=$PWD/bin:$PATH
+plant() { # FOLDER
+	echo '.shell echo .sqliterc >>/run/walk/reached.out' >"$1/.sqliterc"
+	echo '\! echo .psqlrc >>/run/walk/reached.out' >"$1/.psqlrc"
+	echo '1 none *' >"$1/.postgresqlrc"
+}
+stty rows 50
 
 # Install.
 run README.md 'Install and run' apt-get
 [ "$(stat -c '%U %G %a' /var/lib/petstore)" = 'petstore petstore 700' ]
 [ "$(stat -c '%U %a' /etc/petstore/petstore.env)" = 'root 640' ]
+plant /var/lib/petstore
 echo PETSTORE_DRAIN=1s >>/etc/petstore/petstore.env # to save time
 version=$(dpkg-query -W -f '${Version}' petstore)
 petstore --version | grep -F "petstore version $version ("
@@ -49,9 +71,22 @@ renew() {
 	mv $live/key.pem $live/privkey.pem
 }
 
+# The folder of metrics, and one that any user can make.
+run README.md Backups node-exporter
+systemctl start prometheus-node-exporter
+mkdir -p /var/tmp/x/node-exporter
+echo planted 1 >/var/tmp/x/node-exporter/x.prom
+measured() { # there is a backup
+	curl http://127.0.0.1:9100/metrics >metrics.out
+	grep '^node_textfile_mtime_seconds{file="/var/lib/prometheus/node-exporter/petstore-backup.prom"}' metrics.out
+	fails grep planted metrics.out
+}
+
 for part in sqlite postgres; do
 	if [ -e $part.sh ]; then . ./$part.sh; fi
 done
+
+fails grep . reached.out
 
 # Remove.
 apt-get remove petstore
