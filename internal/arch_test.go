@@ -160,90 +160,63 @@ func join(texts map[string]string) string {
 // text returns the text of one file, or of none.
 func text(file string) string { return files("^" + regexp.QuoteMeta(file) + "$")[file] }
 
-// TestPages checks that what the pages and deploy/ name exists: files, Go identifiers,
-// make targets, commands, flags, operations, fields, alerts and metrics.
+// TestPages checks that the files, make targets, flags and metrics that pages name exist. A
+// flag or a metric exists if a string of the program is its name.
 func TestPages(t *testing.T) {
 	pages := files(`^(\.github/|deploy/.*)?[^/]*\.md$`)
-	engines := files(`^internal/db/.*\.md$`)
 	operators := files(`^(deploy/.*)?[^/]*\.md$`) // .github/CLIENTS.md has flags of generators
-	alerts := files(`^deploy/.*(prometheus/|/alerts|/dashboard)`)
-	rules := join(alerts)
-	sources := program()
-	maps.DeleteFunc(sources, func(file, _ string) bool { return below(file, "gen") })
-	source := join(sources)
-	document, makefile := text("openapi.yaml"), text("Makefile")
-	code := join(files(`\.go$`)) // tests, too
-	metrics := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?:NewDesc\(|\.gauge\(|Name: +)"(\w+)"`).FindAllStringSubmatch(source, -1) {
-		metrics[service.Name+"_"+m[1]] = true
+	rules := files(`^deploy/.*(prometheus/|/alerts|/dashboard)`)
+	source, makefile := join(program()), text("Makefile")
+	inProgram := func(_, name string) bool { return strings.Contains(source, `"`+name+`"`) }
+	linked := func(page, link string) bool { return exists(path.Join(path.Dir(page), link)) }
+	file := func(_, name string) bool { return exists(name) || removed(name) }
+	target := func(_, name string) bool { return strings.Contains(makefile, "\n"+name+":") }
+	metric := func(page, name string) bool {
+		name = regexp.MustCompile(`_(count|bucket|sum)$`).ReplaceAllString(name, "")
+		store, _, _ := strings.Cut(name, "_")
+		return inProgram(page, name) || removed("internal/db/"+store)
 	}
-	inSource := func(name string) bool { return strings.Contains(source, name) }
-	foreign, suffix := regexp.MustCompile(`^(process_|node_textfile_)`), regexp.MustCompile(`_(count|bucket|sum)$`)
-	metric := func(_, name, _ string) bool {
-		store := strings.Split(name, "_")[1]
-		return metrics[suffix.ReplaceAllString(name, "")] || foreign.MatchString(name) || removed("internal/db/"+store)
-	}
-	inDocument := func(_, name, _ string) bool { return regexp.MustCompile(`\b` + name + `\b`).MatchString(document) }
-	upper := strings.ToUpper(service.Name)
-	for _, c := range []struct {
-		what    string
-		files   map[string]string
-		pattern string // its first group is the name, its second more about it
-		exists  func(file, name, more string) bool
-		page    string // has some; another page may be removed
-	}{
-		{"file", pages, `\]\(([^:)#]+)[)#]`, func(file, name, _ string) bool { return exists(path.Join(path.Dir(file), name)) }, "README.md"},
-		{"file", pages, "`((?:cmd|deploy|gen|internal|\\.\\w+)/[^` ]*)`", func(_, name, _ string) bool { return exists(name) || removed(name) }, "README.md"},
-		{"identifier", pages, "`(\\w+)` in\\s+`([^` ]+/[^` ]+\\.go)`", func(_, name, file string) bool { return strings.Contains(text(file), name) }, ".github/CONTRIBUTING.md"},
-		{"identifier", engines, "`(?:\\w+\\.)?(\\w+)`", func(_, name, _ string) bool {
-			if strings.HasPrefix(name, "Test") {
-				return strings.Contains(code, "func "+name+"(")
-			}
-			return regexp.MustCompile(`\b` + name + `\b`).MatchString(code)
-		}, "internal/db/sqlite/README.md"},
-		{"target", pages, "`make ([a-z-]+)", func(_, name, _ string) bool { return strings.Contains(makefile, "\n"+name+":") }, "README.md"},
-		{"command", pages, "(?:`|[$#] |-- |bin/)" + service.Name + " ([a-z]+)", func(_, name, _ string) bool { return inSource(`"`+name+`"`) || inSource(`"`+name+" ") }, "README.md"},
-		{"flag", operators, "(?:`|" + service.Name + " [a-z][^`\n]*? )--([a-z-]+)", func(_, name, _ string) bool { return inSource(`"` + name + `"`) }, "README.md"},
-		{"operation", operators, "`((?:list|get|create)[A-Z]\\w+)`", inDocument, "README.md"},
-		{"field", files(`^([^/]*|\.github/CLIENTS)\.md$`), `"([a-z]\w+)": *["\d]`, inDocument, "README.md"},
-		{"variable", files("^deploy/"), upper + `_([A-Z_]+)`, func(_, name, _ string) bool {
-			return inSource(`"`+strings.ToLower(strings.ReplaceAll(name, "_", "-"))+`"`) || inSource(upper+"_"+name)
-		}, "deploy/README.md"},
-		{"alert", pages, "`(" + upper[:1] + service.Name[1:] + "[A-Z]\\w+)`", func(_, name, _ string) bool { return strings.Contains(rules, "alert: "+name+"\n") }, "deploy/README.md"},
-		{"metric", pages, "`(" + service.Name + "(?:_[a-z]+){2,})`", metric, "deploy/postgres/README.md"},
-		// A name in quotes after = is the value of a label, one with a bracket or a colon a
-		// function or a key of YAML.
-		{"metric", alerts, `(?:^|[^="\w]|[^=\\]\\?")([a-z]+(?:_[a-z0-9]+)+)\b([^(:.]|$)`, metric, "deploy/prometheus/alerts.yml"},
-	} {
-		for file, text := range c.files {
-			found := regexp.MustCompile(c.pattern).FindAllStringSubmatch(text, -1)
-			for _, m := range found {
-				if !c.exists(file, m[1], strings.Join(m[2:], "")) {
-					t.Errorf("%s: there is no %s %s", file, c.what, m[1])
-				}
-			}
-			if file == c.page && len(found) == 0 {
-				t.Errorf("%s: got no %s that matches %s", file, c.what, c.pattern)
+	wantNames(t, "file", pages, `\]\(([^:)#]+)[)#]`, linked)
+	wantNames(t, "file", pages, "`((?:cmd|deploy|gen|internal|\\.\\w+)/[^` ]*)`", file)
+	wantNames(t, "target", pages, "`make ([a-z-]+)", target)
+	wantNames(t, "flag", operators, "(?:`|"+service.Name+" [a-z][^`\n]*? )--([a-z-]+)", inProgram)
+	wantNames(t, "metric", pages, "`"+service.Name+"_([a-z]+_[a-z_]+)`", metric)
+	wantNames(t, "metric", rules, service.Name+`_(\w+)`, metric)
+}
+
+// wantNames checks that the names that the first group of pattern finds on pages exist, and
+// that it finds any.
+func wantNames(
+	t *testing.T, kind string, pages map[string]string, pattern string, exists func(page, name string) bool,
+) {
+	t.Helper()
+	found := 0
+	for page, text := range pages {
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+			found++
+			if !exists(page, m[1]) {
+				t.Errorf("%s: there is no %s %s", page, kind, m[1])
 			}
 		}
 	}
+	if found == 0 {
+		t.Errorf("pages: got no %s that matches %s", kind, pattern)
+	}
 }
 
-// TestLimits checks that the document, nginx and the page of operators have the limits of
+// TestLimits checks that the document, the page for operators and nginx have the limits of
 // the service. Those of nginx are higher, so that the service answers itself.
 func TestLimits(t *testing.T) {
-	size, seconds := fmt.Sprintf("%d KiB", service.MaxBody>>10), service.Timeout.Seconds()
-	for file, wants := range map[string][]string{
-		"openapi.yaml":     {"larger than " + size, fmt.Sprintf("larger than %d bytes", service.MaxBody)},
-		"deploy/README.md": {"| body | " + size, fmt.Sprintf("| work on a request | %v s", seconds)},
-		"deploy/proxy/nginx.conf": {
-			"larger than " + size, fmt.Sprintf("client_max_body_size %dm;", service.MaxBody>>20+1), fmt.Sprintf("proxy_read_timeout %vs;", seconds+7),
-		},
+	size, seconds := service.MaxBody>>10, service.Timeout.Seconds()
+	for _, c := range []struct{ file, want string }{
+		{"openapi.yaml", fmt.Sprintf("larger than %d KiB", size)},
+		{"deploy/README.md", fmt.Sprintf("| body | %d KiB", size)},
+		{"deploy/README.md", fmt.Sprintf("| work on a request | %v s", seconds)},
+		{"deploy/proxy/nginx.conf", fmt.Sprintf("client_max_body_size %dm;", size>>10+1)},
+		{"deploy/proxy/nginx.conf", fmt.Sprintf("proxy_read_timeout %vs;", seconds+7)},
 	} {
-		for _, want := range wants {
-			if !strings.Contains(text(file), want) {
-				t.Errorf("%s: got no %q, which follows from the limits of service", file, want)
-			}
+		if !strings.Contains(text(c.file), c.want) {
+			t.Errorf("%s: got no %q, want the limit of the service", c.file, c.want)
 		}
 	}
 }
