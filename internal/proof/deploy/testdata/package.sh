@@ -1,7 +1,8 @@
 # Builds the package of the last commit in the folder $1, where git knows no history: from an
 # archive, in a shallow clone and in a checkout of another user. It is as complete as others,
 # and newer. TestPackageElsewhere runs it with bash -e.
-version=$(sh deploy/package/version.sh)
+script=$PWD/deploy/package/version.sh
+version=$(sh "$script")
 licenses=$(git ls-files 'internal/*LICENSE*' | wc -l)
 git archive --prefix archive/ HEAD | tar -x -C "$1"
 git clone -q --depth 1 "file://$PWD" "$1/shallow"
@@ -32,3 +33,23 @@ for heading in Unreleased 'v1.2.0 (2026-12-05)'; do
 done
 grep -E '^1\.2\.0\+20[0-9]{12}$' versions
 grep -x '1\.2\.0' versions
+
+# Versions sort as the commits do.
+git init -q "$1/versions"
+cd "$1/versions"
+last=1.0.0~dev
+later() { # N makes N commits, after which the version must be a later one
+	for i in $(seq "$1"); do git -c user.name=x -c user.email=x commit -q --allow-empty -m "$i"; done
+	version=$(sh "$script")
+	dpkg --compare-versions $last lt "$version"
+	last=$version
+}
+later 1
+later 11
+git tag v1.0.0
+later 0
+[ "$version" = 1.0.0 ]
+later 1
+later 11
+git tag v1.0.1
+later 0
