@@ -107,10 +107,20 @@ func (p *printer) clean(text []byte) []byte {
 			text = bytes.ReplaceAll(text, secret, []byte("REDACTED"))
 		}
 	}
-	if bytes.ContainsFunc(text, func(r rune) bool { return r == utf8.RuneError || visible(r) != r }) {
+	if !isPlain(text) {
 		text = bytes.Map(visible, text)
 	}
 	return text
+}
+
+// isPlain reports whether text is visible ASCII, as nearly every line of the log is.
+func isPlain(text []byte) bool {
+	for _, c := range text {
+		if (c < ' ' || c > '~') && c != '\n' && c != '\t' {
+			return false
+		}
+	}
+	return true
 }
 
 // visible returns r if it is a line feed, a tab or visible, and U+FFFD otherwise.
