@@ -49,7 +49,8 @@ FUZZTIME ?= 30s
 .PHONY: help run build test test-next generate drift lint vulnerabilities lint-spec breaking contract fuzz schemathesis \
 	sdk copy attack bench docs-ui package pack release release-check image deploy-check check check-all
 
-# `make check` and the targets that it runs use only Go, git, cp, and what the shell has built in.
+# `make check` and the targets that it runs use only Go, git, cp, and what the shell has built in;
+# the first time, Go fetches the linters.
 help: ## print the targets
 	@while IFS= read -r line; do case $$line in [a-z]*:*'## '*) printf '  make %-15s %s\n' "$${line%%:*}" "$${line##*## }";; esac; done <Makefile
 
@@ -149,6 +150,8 @@ copy: ## test the commands of CONTRIBUTING.md that rename the service, remove pa
 attack: build ## measure memory, and what another client waits, under known attacks
 	go test -count=1 -v -tags attack -timeout 20m ./internal/proof/attack
 
+bench: export GOGC ?= 250
+# This is the setting of the program, for both servers. With "make bench GOGC=" each has its own.
 bench: need-wrk build ## compare with the stack as documented (ROUNDS=5, ONLY=memory or sqlite)
 	@go test -c -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && \
 	taskset -c 0 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/^($(or $(ONLY),memory|sqlite))$$' -test.benchtime 1x $(if $(ROUNDS),-rounds $(ROUNDS))
