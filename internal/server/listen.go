@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -9,12 +8,12 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
@@ -27,26 +26,21 @@ func Network(addr string) (network, address string) {
 	return "tcp", addr
 }
 
-// Listen listens at an address. A Unix socket is for its owner and group only. Listen
-// replaces the socket of a process that was killed, but not one that is served. One process
-// at a time decides, by a lock file that no other user can open.
+// Listen listens at an address. A Unix socket is open to its owner and its group, and
+// replaces one that a killed process left.
 func Listen(addr string) (net.Listener, error) {
 	network, address := Network(addr)
 	if network == "tcp" {
 		return net.Listen(network, address)
 	}
-	lock, err := os.OpenFile(address+".lock", os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
+	// Two processes that start at once must not both replace a socket.
+	lock := flock.New(address+".lock", flock.SetPermissions(0o600)) // for no other user to hold
+	if err := lock.Lock(); err != nil {
 		return nil, err
 	}
 	defer lock.Close()
-	_ = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX) // a socket refuses connections until its process listens
-	if info, err := os.Lstat(address); err == nil && info.Mode().Type() == os.ModeSocket {
-		if conn, err := net.Dial(network, address); err == nil {
-			_ = conn.Close()
-		} else if errors.Is(err, syscall.ECONNREFUSED) {
-			_ = os.Remove(address)
-		}
+	if abandoned(address) {
+		_ = os.Remove(address)
 	}
 	l, err := net.ListenUnix(network, &net.UnixAddr{Name: address, Net: network})
 	if err != nil {
@@ -56,8 +50,21 @@ func Listen(addr string) (net.Listener, error) {
 	return unixListener{l}, os.Chmod(address, 0o660) // #nosec G302 -- its group has the proxy
 }
 
-// unixListener removes its socket a moment before it closes: a proxy turns to another server,
-// and what has connected is accepted.
+// abandoned reports whether path is a socket on which no process listens.
+func abandoned(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode().Type() != os.ModeSocket {
+		return false
+	}
+	conn, err := net.Dial("unix", path)
+	if err == nil {
+		_ = conn.Close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// unixListener removes its socket a moment before it closes, so that a proxy turns to another
+// server and no connection waits to be accepted at the end.
 type unixListener struct{ *net.UnixListener }
 
 func (l unixListener) Close() error {
@@ -66,27 +73,27 @@ func (l unixListener) Close() error {
 	return l.UnixListener.Close()
 }
 
-// URL returns the address at which a client on this machine reaches a listener at addr,
-// such as http://127.0.0.1:8080. A Unix socket has none.
+// URL returns the address for clients on this machine of a listener at addr, such as
+// http://127.0.0.1:8080, or "" for a Unix socket.
 func URL(addr net.Addr, secure bool) string {
-	if addr.Network() == "unix" {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok {
 		return ""
 	}
-	scheme := "http://"
+	local := *tcp
+	if local.IP.IsUnspecified() {
+		local.IP = net.IPv4(127, 0, 0, 1)
+	}
 	if secure {
-		scheme = "https://"
+		return "https://" + local.String()
 	}
-	address := *addr.(*net.TCPAddr)
-	if address.IP.IsUnspecified() {
-		address.IP = net.IPv4(127, 0, 0, 1)
-	}
-	return scheme + address.String()
+	return "http://" + local.String()
 }
 
-// limitListener keeps a connection waiting until there is room in open, from which the
-// server's ConnState hook removes it. Unlike netutil.LimitListener, it does not wrap
-// connections: net/http needs their CloseWrite to end responses to clients that still send.
-// Close ends the wait, because http.Server's Shutdown waits for Accept without a limit.
+// limitListener limits how many connections are open. Accept waits for room in the channel
+// open, which newHTTP's ConnState hook makes when a connection ends. Close ends the wait:
+// http.Server's Shutdown waits for Accept. Unlike netutil.LimitListener, it does not wrap
+// connections, whose CloseWrite net/http needs.
 type limitListener struct {
 	net.Listener
 	open   chan struct{}
@@ -114,12 +121,7 @@ func (l limitListener) Accept() (net.Conn, error) {
 	select {
 	case l.open <- struct{}{}:
 		return conn, nil
-	default:
-	}
-	select {
-	case l.open <- struct{}{}:
-		return conn, nil
-	case <-l.closed: // while it waited
+	case <-l.closed:
 		_ = conn.Close()
 		return nil, net.ErrClosed
 	}
@@ -142,9 +144,8 @@ func maxConnections(o Options) int {
 	return min(o.MaxConnections, most)
 }
 
-// certificate returns a function for tls.Config.GetCertificate that returns the certificate
-// in the files. It reads them at most once a second, and keeps the old pair while the new
-// one does not match. It sets expiry to the time when the certificate expires.
+// certificate returns a function for tls.Config.GetCertificate that reads the certificate
+// from its files at most once a second. It keeps the last pair while the files do not match.
 func certificate(o Options, expiry prometheus.Gauge) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	var mu sync.Mutex
 	var current *tls.Certificate
@@ -158,15 +159,14 @@ func certificate(o Options, expiry prometheus.Gauge) func(*tls.ClientHelloInfo) 
 		read = time.Now()
 		pair, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
 		switch {
-		case err != nil && current == nil:
-			return nil, fmt.Errorf("cannot use the certificate: %w", err)
-		case err != nil:
-			o.Logger.Error("the new certificate cannot be used; the old one stays in use",
-				"error", err, "expires", current.Leaf.NotAfter)
-		case current == nil || !slices.EqualFunc(pair.Certificate, current.Certificate, bytes.Equal): // with its chain
+		case err == nil:
 			current = &pair
 			expiry.Set(float64(pair.Leaf.NotAfter.Unix()))
-			o.Logger.Info("a new certificate is in use", "expires", pair.Leaf.NotAfter)
+		case current == nil:
+			return nil, fmt.Errorf("cannot use the certificate: %w", err)
+		default:
+			o.Logger.Error("the new certificate cannot be used; the old one stays in use",
+				"error", err, "expires", current.Leaf.NotAfter)
 		}
 		return current, nil
 	}
@@ -183,7 +183,6 @@ func (s *Server) serveAdmin() *http.Server {
 	if o.Profiles { // without the command line, which may have a password
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
 		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	}
 	open := make(chan struct{}, adminConnections)

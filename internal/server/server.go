@@ -13,7 +13,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -25,7 +24,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"regexp"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -77,7 +76,6 @@ type Server struct {
 	listeners   []net.Listener
 	connections chan struct{} // holds a value for each open connection
 	stopping    atomic.Bool
-	unanswered  atomic.Int64 // requests whose handler runs and does not wait for the client to read
 }
 
 // New returns a Server. It fails if the certificate cannot be used.
@@ -129,7 +127,7 @@ func newHTTP(handler http.Handler, open chan struct{}, logger *slog.Logger) *htt
 
 // Run serves until ctx ends or the service fails. If SIGTERM or SIGHUP has ended ctx,
 // it drains first; see UntilSignal. Run returns nil if the server was told to stop and
-// each request had its response.
+// all responses were sent.
 func (s *Server) Run(ctx context.Context) error {
 	if s.options.Admin != nil {
 		admin := s.serveAdmin()
@@ -159,48 +157,49 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.TLS != nil {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 	}
-	response := &responseWriter{ResponseWriter: w, server: s, request: r}
+	if !r.ProtoAtLeast(1, 1) || len(r.TransferEncoding) > 0 {
+		// A proxy may see another end of the request than net/http (RFC 9112, section 6.1).
+		w.Header().Set("Connection", "close")
+	}
+	response := &responseWriter{ResponseWriter: w, server: s}
 	if r.ContentLength != 0 {
 		response.body = &body{ReadCloser: r.Body}
 		r.Body = response.body
 	}
-	s.unanswered.Add(1)
-	defer s.unanswered.Add(-1)
 	s.options.Handler.ServeHTTP(response, r)
 	response.announceClose() // if the handler has written nothing
 	if response.unread() {
-		// net/http may close the connection at once, which resets it while the client
-		// is still sending its body.
-		controller := http.NewResponseController(w)
-		_ = controller.Flush()
-		_ = controller.SetReadDeadline(time.Now().Add(lingerTimeout))
-		_, _ = io.Copy(io.Discard, response.body)
+		response.linger()
 	}
 }
 
-// responseWriter decides whether the connection is closed after the response. It counts
-// the request as unanswered, except during Write.
+// responseWriter closes the connection after the response if the server stops, or if the
+// request has an unread body: net/http would read the rest before it sends the response.
 type responseWriter struct {
 	http.ResponseWriter
-	server  *Server
-	request *http.Request
-	body    *body // nil if there is none
+	server *Server
+	body   *body // of the request; nil if there is none
 }
 
-// announceClose sets Connection: close, and so has net/http close the connection after the
-// response, in three cases: the server stops; the body of the request was not read, since
-// net/http would wait for the rest of it before it sends the response; or the request is
-// HTTP/1.0 or chunked, since a proxy in front may disagree with net/http about where that
-// ends (RFC 9112, section 6.1). It has no effect once the header is written.
+// announceClose sets Connection: close, upon which net/http closes the connection. It must
+// precede the header.
 func (w *responseWriter) announceClose() {
-	r := w.request
-	if w.server.stopping.Load() || w.unread() || !r.ProtoAtLeast(1, 1) || len(r.TransferEncoding) > 0 {
+	if w.server.stopping.Load() || w.unread() {
 		w.Header().Set("Connection", "close")
 	}
 }
 
 // unread reports whether the request has a body that was not read to its end.
 func (w *responseWriter) unread() bool { return w.body != nil && !w.body.ended }
+
+// linger sends the response, and keeps reading the body for a moment. If the connection
+// closed at once, a client that is still sending would be reset and lose the response.
+func (w *responseWriter) linger() {
+	controller := http.NewResponseController(w.ResponseWriter)
+	_ = controller.Flush()
+	_ = controller.SetReadDeadline(time.Now().Add(lingerTimeout))
+	_, _ = io.Copy(io.Discard, w.body)
+}
 
 func (w *responseWriter) WriteHeader(status int) {
 	w.announceClose()
@@ -209,8 +208,6 @@ func (w *responseWriter) WriteHeader(status int) {
 
 func (w *responseWriter) Write(p []byte) (int, error) {
 	w.announceClose()
-	w.server.unanswered.Add(-1)
-	defer w.server.unanswered.Add(1)
 	return w.ResponseWriter.Write(p)
 }
 
@@ -229,8 +226,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// stop drains the server, waits for requests in flight, and closes all connections. There
-// is no drain, and little time, once the service has failed.
+// stop drains the server unless the service has failed, waits for requests in flight, and
+// closes all connections.
 func (s *Server) stop(ctx context.Context, failure error) error {
 	s.stopping.Store(true)
 	s.options.Stopping()
@@ -244,16 +241,10 @@ func (s *Server) stop(ctx context.Context, failure error) error {
 		_ = l.Close()
 	}
 	time.Sleep(arrivalTime)
-	timeout := shutdownTimeout
-	if failure != nil {
-		timeout = time.Second
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
-		if n := s.unanswered.Load(); n > 0 {
-			failure = errors.Join(failure, fmt.Errorf("requests that got no response before the server stopped: %d", n))
-		}
+		failure = errors.Join(failure, fmt.Errorf("some connections did not end within %v", shutdownTimeout))
 		_ = s.http.Close()
 	}
 	return failure
@@ -299,21 +290,15 @@ func UntilSignal(parent context.Context) context.Context {
 	return ctx
 }
 
-// errorLog is a writer for an http.Server's ErrorLog. It warns of each error, except those
-// of clients in their TLS handshake.
+// errorLog is a writer for an http.Server's ErrorLog. It logs failed TLS handshakes, which
+// are faults of clients and include probes of the port, at the debug level.
 type errorLog struct{ logger *slog.Logger }
 
-// handshakeError matches the errors of clients that leave during the TLS handshake, as
-// probes of the port do, or speak no TLS. net/http knows plain HTTP by five methods only.
-var handshakeError = regexp.MustCompile(`TLS handshake error .*(EOF|connection reset by peer|broken pipe|` +
-	`client sent an HTTP request to an HTTPS server|first record does not look like a TLS handshake)$`)
-
 func (l errorLog) Write(line []byte) (int, error) {
-	text := bytes.TrimSpace(line)
-	level := slog.LevelWarn
-	if handshakeError.Match(text) {
+	text, level := strings.TrimSpace(string(line)), slog.LevelWarn
+	if strings.Contains(text, "TLS handshake error") {
 		level = slog.LevelDebug
 	}
-	l.logger.Log(context.Background(), level, string(text))
+	l.logger.Log(context.Background(), level, text)
 	return len(line), nil
 }

@@ -262,34 +262,17 @@ func TestFailure(t *testing.T) {
 	})
 }
 
-// TestStop checks that the stop does not wait for a request for ever, and hardly at all once
-// the service has failed. A client that does not read its response is no failure of the server.
+// TestStop checks that the stop does not wait for a request for ever.
 func TestStop(t *testing.T) {
-	const hung = "requests that got no response before the server stopped: 1"
-	for _, c := range []struct {
-		path  string
-		fails bool
-		after time.Duration
-		want  any
-	}{
-		{"/hang", false, 14 * time.Second, hung},
-		{"/large", false, 14 * time.Second, nil},
-		{"/hang", true, time.Second, "short write\n" + hung},
-	} {
-		inBubble(t, Options{Drain: 5 * time.Second}, func(s *running) {
-			conn := s.dial()
-			_, _ = io.WriteString(conn, request("GET "+c.path))
-			if c.fails {
-				s.failed <- io.ErrShortWrite
-			} else {
-				s.cancel(sigterm)
-			}
-			s.wantEnd(c.after, c.want)
-			_, _ = io.Copy(io.Discard, conn)
-			s.wantTime(c.after)
-			close(s.handler.done)
-		})
-	}
+	inBubble(t, Options{Drain: 5 * time.Second}, func(s *running) {
+		conn := s.dial()
+		_, _ = io.WriteString(conn, request("GET /hang"))
+		s.cancel(sigterm)
+		s.wantEnd(14*time.Second, "some connections did not end within 9s")
+		_, _ = io.Copy(io.Discard, conn)
+		s.wantTime(14 * time.Second)
+		close(s.handler.done)
+	})
 }
 
 // TestRefusalArrives sends a body that nobody reads, slowly. The connection must not be
