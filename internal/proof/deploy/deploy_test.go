@@ -47,25 +47,10 @@ func TestPackage(t *testing.T) {
 		"sh", t.TempDir(), example.BodyNamed("NAME"), strings.Join(odd, "\n"))
 }
 
-// TestFiles runs the checker for each kind of file.
+// TestFiles runs testdata/files.sh, which has the checker for each kind of file.
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	run(t, "sh", "-c", "cp deploy/systemd/petstore* "+dir+" && sed -i \"s|/usr/bin/petstore |$PWD/.bin/petstore |\" "+dir+"/petstore*")
-	for name, command := range map[string]string{
-		"alerts":    "promtool test rules deploy/*/alerts_test.yml",
-		"units":     "SYSTEMD_UNIT_PATH=" + dir + ": systemd-analyze verify --recursive-errors=no " + dir + "/petstore*.{service,socket,timer}",
-		"hardening": "systemd-analyze security --offline=true --threshold=19 " + dir + "/petstore.service " + dir + "/petstore-backup.service",
-		"release":   "make release-check",
-		"manifests": "for k in $(git ls-files 'deploy/*kustomization.yaml'); do " +
-			"go run sigs.k8s.io/kustomize/kustomize/v5@v5.8.2 build -o " + dir + "/all.yaml $(dirname $k) && " +
-			"go run sigs.k8s.io/kubectl-validate@v0.0.4 " + dir + "/all.yaml || exit 1; done",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			run(t, "bash", "-c", command)
-		})
-	}
+	run(t, "bash", "-e", "-x", "internal/proof/deploy/testdata/files.sh", t.TempDir())
 }
 
 // TestPackageElsewhere runs testdata/package.sh, which builds packages without git's history and
