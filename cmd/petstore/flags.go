@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,41 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"example.com/petstore/internal/keys"
-	"example.com/petstore/internal/server"
-	"example.com/petstore/internal/store/address"
 )
-
-// addStore adds --store to cmd.
-func addStore(env *environment, cmd *cobra.Command) *cobra.Command {
-	_ = env.store.Set(address.Kinds[0].Default) // it is valid
-	cmd.Flags().Var(&env.store, "store", "the address of the store: "+address.Forms())
-	return cmd
-}
-
-// onStore completes a command that works on a store and then ends.
-func onStore(env *environment, cmd *cobra.Command) *cobra.Command {
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		if env.store.Volatile {
-			return misuse("--store: the %s store exists only inside a server, which gets its keys from %s", env.store.Name, keysVariable)
-		}
-		context.AfterFunc(cmd.Context(), func() {
-			cause, _ := errors.AsType[server.Interrupted](context.Cause(cmd.Context()))
-			env.exitAfter(stopTime, 128+int(cause.Signal))
-		})
-		warnOfVariables(env, cmd.Root())
-		return refuseRoot(env, env.store.Path())
-	}
-	return addStore(env, cmd)
-}
-
-// oneArgument requires the argument that follows the name of cmd in its Use.
-func oneArgument(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		_, name, _ := strings.Cut(cmd.Use, " ")
-		return fmt.Errorf("got %d arguments, want one: %s", len(args), name)
-	}
-	return nil
-}
 
 // addFlag adds a flag whose value parse returns.
 func addFlag[T any](flags *pflag.FlagSet, value *T, parse func(string) (T, error), name, usage string) {
@@ -62,7 +27,7 @@ func addFlag[T any](flags *pflag.FlagSet, value *T, parse func(string) (T, error
 	})
 }
 
-// withoutVariable are the flags that no environment variable sets.
+// No environment variable sets the flags withoutVariable.
 var withoutVariable = []string{"help", "version", "force"}
 
 // variableOf returns the name of the environment variable that sets a flag, or "".
@@ -73,7 +38,7 @@ func variableOf(flag string) string {
 	return "PETSTORE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// setFromVariables sets flags that were not given from their environment variables.
+// setFromVariables sets flags that the command line omits from their environment variables.
 func setFromVariables(flags *pflag.FlagSet, variables map[string]string) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -95,8 +60,8 @@ const (
 	keysFileVariable = "PETSTORE_API_KEYS_FILE"
 )
 
-// warnOfVariables logs which environment variables look as if they were for this program,
-// and set nothing in any of its commands.
+// warnOfVariables warns of environment variables that begin with PETSTORE_ and set no flag of
+// any command.
 func warnOfVariables(env *environment, root *cobra.Command) {
 	known := append(variablesOf(root), keysVariable, keysFileVariable,
 		"PETSTORE_URL", "PETSTORE_KEY", "PETSTORE_READ_ONLY_KEY") // which the sandbox prints for clients
@@ -142,7 +107,7 @@ func fixedKeys(variables map[string]string) ([]string, error) {
 	return fixed, nil
 }
 
-// parseDays parses a number of days, such as 30d, or a duration as Go writes it.
+// parseDays parses a positive duration: a number of days, such as 30d, or one in Go's form.
 func parseDays(text string) (time.Duration, error) {
 	days, isDays := strings.CutSuffix(text, "d")
 	n, err := strconv.ParseUint(days, 10, 16)
@@ -160,38 +125,35 @@ func parseDays(text string) (time.Duration, error) {
 func parseNetworks(text string) (all []netip.Prefix, err error) {
 	for one := range strings.SplitSeq(text, ",") {
 		network, err := netip.ParsePrefix(one)
-		if addr, addrErr := netip.ParseAddr(one); addrErr == nil { // a network of one
-			network, err = addr.Prefix(addr.BitLen())
+		if addr, addrErr := netip.ParseAddr(one); addrErr == nil {
+			network, err = addr.Prefix(addr.BitLen()) // of this address alone
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%q is no network, such as 10.0.0.0/8, and no address", one)
+			return nil, fmt.Errorf("%q must be a network, such as 10.0.0.0/8, or an address", one)
 		}
 		all = append(all, network)
 	}
 	return all, nil
 }
 
-// urlForm is the form of a URI (RFC 3986) in ASCII, which can stand in a header, in YAML
-// and in a shell command as it is.
+// urlForm matches a URI (RFC 3986) in ASCII. It needs no quotes in a header, in YAML or in a
+// shell command.
 var urlForm = regexp.MustCompile(`^(?i:https?)://` +
 	`([0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?` +
 	`(/([0-9A-Za-z._~-]|%[0-9A-Fa-f]{2})*)*$`)
 
-// isURL reports whether text has this form, and its IP address and port can exist.
+// isURL reports whether text has that form and no impossible IP address.
 func isURL(text string) bool {
-	u, err := url.Parse(text)
-	if err == nil && u.Port() != "" {
-		_, err = strconv.ParseUint(u.Port(), 10, 16)
-	}
+	_, err := url.Parse(text)
 	return err == nil && urlForm.MatchString(text)
 }
 
-// parseOrigins parses origins as browsers send them.
+// parseOrigins parses the origins of web pages.
 func parseOrigins(text string) ([]string, error) {
 	all := strings.Split(text, ",")
 	for _, origin := range all {
 		if !isURL(origin) || strings.ToLower(origin) != origin || strings.Count(origin, "/") != len("//") {
-			return nil, fmt.Errorf("%q is no origin as browsers send it, such as https://app.example.com", origin)
+			return nil, fmt.Errorf("%q is no origin, such as https://app.example.com, in the form that browsers send", origin)
 		}
 	}
 	return all, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -22,7 +21,7 @@ func keysCommand(env *environment) *cobra.Command {
 		Short: "Create, list and revoke API keys",
 		Long: `keys manages the API keys of a store. Running servers notice changes within 5
 seconds. To replace a key, create a new one, give it to its user, and then revoke
-the old one. If there is no store, create makes it, and the others fail.`,
+the old one. Only create makes a store if there is none.`,
 		Args: cobra.NoArgs,
 		RunE: showHelp,
 	}
@@ -38,10 +37,9 @@ func keysCreateCommand(env *environment) *cobra.Command {
 		Short: "Create a key and print it once",
 		Long: `create adds an API key to the store and prints only the key to standard output.
 The key cannot be shown again. NAME says who uses it. If there is no store, create
-makes it, and says so and where on standard error.`,
-		Example: `  petstore keys create "nightly job" --expires-in 30d
-  KEY=$(petstore keys create dashboard --read-only)`,
-		Args: oneArgument,
+makes it, and prints where to standard error.`,
+		Example: `  petstore keys create "nightly job" --expires-in 30d`,
+		Args:    oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			k, token, err := keys.New(args[0], time.Now(), lifetime) // before a store is created
 			if err != nil {
@@ -103,27 +101,27 @@ name.`,
 				if _, err := s.RevokeKey(ctx, k.ID, time.Now()); err != nil {
 					return err
 				}
-				fmt.Fprintf(env.stderr, "revoked %s (%s)\n", k.ID, oneLine(k.Name))
+				fmt.Fprintf(env.stderr, "revoked %s (%s)\n", k.ID, k.Name)
 				return nil
 			})
 		},
 	})
 }
 
-// changeKey opens the store and calls f, which changes a key in it. Its error says whether
-// the key was changed; done is the word for it, such as created.
+// changeKey opens the store and calls f, which changes a key in it. An error of changeKey
+// tells whether the key was changed, for which done is the word: created or revoked.
 func changeKey(ctx context.Context, env *environment, o db.Options, done string, f func(keys.Store) error) error {
 	o.Logger = env.logger
 	s, err := env.store.Open(ctx, env.store.Text, o)
 	if err != nil {
 		return fmt.Errorf("%w; no key was %s", err, done)
 	}
-	defer s.Close() // what it has acknowledged is durable
+	defer s.Close() // it loses no acknowledged write
 	err = f(s)
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
-	}
-	if fault.KindOf(err) == fault.Internal { // the outcome is unknown
+	case fault.KindOf(err) == fault.Internal: // the outcome is unknown
 		return fmt.Errorf("%w; %s keys list --store %s shows whether the key was %s", err, service.Name, &env.store, done)
 	}
 	return fmt.Errorf("%w; no key was %s", err, done)
@@ -151,11 +149,6 @@ func findKey(ctx context.Context, s keys.Store, named string) (keys.Key, error) 
 	return found[0], nil
 }
 
-// oneLine returns a name without line feeds, tabs and what a tabwriter takes for its own.
-func oneLine(name string) string {
-	return strings.NewReplacer("\n", " ", "\t", " ").Replace(strings.Map(visible, name))
-}
-
 func printKeys(env *environment, all []keys.Key) error {
 	day := func(t time.Time) string {
 		if t.IsZero() {
@@ -171,7 +164,7 @@ func printKeys(env *environment, all []keys.Key) error {
 			may = "read"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State(time.Now()), may,
-			day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), oneLine(k.Name))
+			day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), k.Name)
 	}
 	return table.Flush()
 }

@@ -3,10 +3,12 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -18,7 +20,6 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/address"
@@ -33,7 +34,7 @@ func main() {
 		variables[name] = value
 	}
 	if variables["GOGC"] == "" {
-		debug.SetGCPercent(250) // a tenth less processor time for some megabytes, which GOMEMLIMIT bounds
+		debug.SetGCPercent(250) // saves a tenth of processor time, and costs some megabytes
 	}
 	os.Exit(run(server.UntilSignal(context.Background()), os.Args[1:], &environment{
 		variables:   variables,
@@ -47,25 +48,24 @@ func main() {
 	}))
 }
 
-// stopTime is how long the process may take to end after a signal, or after the drain of a
-// server, whatever hangs: a database, a disk, or output that nobody reads. Nothing
-// acknowledged is lost, because it is already stored.
+// stopTime is how long the process may take to end after a signal or a drain. A database, a
+// disk or a reader of output may hang. Acknowledged writes are already stored.
 const stopTime = 12 * time.Second
 
-// environment is what a command gets from the system, and what it tells run.
+// environment is what a command gets from the system and from run.
 type environment struct {
 	variables      map[string]string
 	stdout, stderr *printer
 	terminal       bool           // stderr is a terminal
 	interactive    bool           // stdin, stdout and stderr are terminals
 	root           bool           // the process may do anything with any file
-	sockets        []net.Listener // opened by systemd; nil for one that is no listener
+	sockets        []net.Listener // opened by systemd; nil for each that is no listener
 	exitAfter      func(d time.Duration, status int)
 
 	logger  *slog.Logger
 	store   address.Address // the value of --store
-	parsed  bool            // the command line is valid; errors before that are usage errors
-	serving bool            // a signal is no interruption
+	parsed  bool            // the command line was parsed; an earlier error is one of usage
+	serving bool            // a signal does not interrupt the command
 }
 
 // run runs one command and returns the exit status of the process.
@@ -92,7 +92,7 @@ func run(ctx context.Context, args []string, env *environment) int {
 	return status
 }
 
-// commands are those that work on a store. Others belong to a kind of store, and are in its file.
+// commands are those for any store. The file of a kind of store adds its own.
 var commands = []func(*environment) *cobra.Command{serveCommand, keysCommand, migrateCommand}
 
 func rootCommand(env *environment) *cobra.Command {
@@ -123,11 +123,16 @@ Exit status:
 	for _, command := range commands {
 		root.AddCommand(command(env))
 	}
-	root.AddCommand(healthCommand())
+	root.AddCommand(healthCommand(), &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		Run:   func(*cobra.Command, []string) { fmt.Fprintln(env.stdout, service.Name, "version", root.Version) },
+	})
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok { // its text has the value, perhaps a password
+		if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok { // its text contains the value, perhaps a password
 			return fmt.Errorf("--%s: %w", e.GetFlag().Name, e.Unwrap())
 		}
 		return err
@@ -136,7 +141,7 @@ Exit status:
 Environment variables set flags, too, except --force:
 PETSTORE_MAX_CONNECTIONS sets --max-connections.
 `)
-	// cobra would show help with status 0 instead of refusing what follows these.
+	// With these, help and completion refuse unknown commands. cobra would show help.
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	completion, _, _ := root.Find([]string{"completion"})
@@ -163,43 +168,52 @@ type usageError struct{ error }
 
 func misuse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// advice says what to do about errors whose next step cannot be guessed. STORE stands
-// for --store with its address.
-var advice = map[error]string{
-	db.ErrNone:          "check the address and that its volume is mounted, or make one with: petstore migrate STORE",
-	db.ErrOutdated:      "stop its servers, then run: petstore migrate STORE",
-	db.ErrUnreachable:   "start PostgreSQL, or name its host, user and database in --store or in PGHOST, PGUSER and PGDATABASE",
-	db.ErrNoDatabase:    "create it with: createdb -O petstore -E UTF8 -T template0 NAME",
-	db.ErrMayNotMigrate: "as the owner of its tables, run: petstore migrate STORE",
-}
-
-// adviceOn returns what to do about an error of the store at addr, or "".
-func adviceOn(err error, addr *address.Address) string {
-	for about, text := range advice {
-		if errors.Is(err, about) {
-			return "; " + strings.ReplaceAll(text, " STORE", " --store "+addr.String())
-		}
-	}
-	return ""
-}
-
-func migrateCommand(env *environment) *cobra.Command {
-	return onStore(env, &cobra.Command{
-		Use:   "migrate",
-		Short: "Make a store, or bring its schema up to date",
-		Long: `migrate makes the store if there is none, and brings its schema up to date, as
-serve does. For servers whose PostgreSQL user may not change the schema, run it as
-the owner of the tables before they start.`,
+func healthCommand() *cobra.Command {
+	var addr, certificate string
+	cmd := &cobra.Command{
+		Use:   "health",
+		Short: "Check whether the server on this machine is ready",
+		Long: `health requests /readyz from the server on this machine, and fails unless the server
+is ready. It reads PETSTORE_ADDR and PETSTORE_TLS_CERT, as serve does.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			from, to, err := env.store.Migrate(cmd.Context(), env.store.Text, env.logger)
-			if err != nil {
-				return fmt.Errorf("%w; each migration was made whole or not at all", err)
+			url := "http://localhost/readyz"
+			if certificate != "" {
+				url = "https://localhost/readyz"
 			}
-			_, err = fmt.Fprintf(env.stdout, "the schema is at version %d (before: %d)\n", to, from)
-			return err
+			return askReady(cmd.Context(), addr, url)
 		},
-	})
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&addr, "addr", defaultAddr, "the `address` that serve listens on")
+	flags.StringVar(&certificate, "tls-cert", "", "the `file` of serve's certificate, if any, for HTTPS")
+	return cmd
+}
+
+// askReady returns an error unless the server at addr is ready.
+func askReady(ctx context.Context, addr, url string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	// The certificate names the public host, not this machine. The request has no secrets.
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // #nosec G402
+	transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		network, address := server.Network(addr)
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	response, err := (&http.Client{Transport: transport, Timeout: 4 * time.Second}).Do(r)
+	if err != nil {
+		return fmt.Errorf("no response: %w; start the server, or correct --addr or --tls-cert", err)
+	}
+	_ = response.Body.Close()
+	switch response.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusBadRequest:
+		return fmt.Errorf("%s: the server expects HTTPS; set --tls-cert or its variable, as for serve", addr)
+	}
+	return fmt.Errorf("%s: the server is not ready (status %d); its log says why", addr, response.StatusCode)
 }
 
 // version and commit are set by the linker.

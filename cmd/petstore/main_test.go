@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,11 +17,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/example"
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/proof/program"
+	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
 )
 
@@ -137,4 +143,66 @@ func certify(ts *testscript.TestScript, _ bool, args []string) {
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	text = append(text, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})...)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o600))
+}
+
+// TestAdvice checks that the commands in the advice exist.
+func TestAdvice(t *testing.T) {
+	t.Parallel()
+	root := rootCommand(&environment{})
+	for about, text := range advice {
+		if _, command, found := strings.Cut(text, ": "+service.Name+" "); found {
+			if c, _, err := root.Find(strings.Fields(command)[:1]); err != nil || c == root {
+				t.Errorf("%v: got the advice %q, want a command of the program", about, text)
+			}
+		}
+	}
+}
+
+func TestNetworks(t *testing.T) {
+	t.Parallel()
+	got, err := parseNetworks("127.0.0.1,10.0.0.0/8,::1")
+	if want := "[127.0.0.1/32 10.0.0.0/8 ::1/128]"; fmt.Sprint(got) != want || err != nil {
+		t.Errorf("got %v, error %v, want %s", got, err, want)
+	}
+}
+
+// TestLastWord checks what a command says if it is not known whether something was done.
+func TestLastWord(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	env := new(environment)
+	_ = env.store.Set("memory:")
+	err := changeKey(t.Context(), env, db.Options{}, "created", func(keys.Store) error { return broken })
+	if want := "broken; petstore keys list --store memory: shows whether"; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got error %v, want %s", err, want)
+	}
+}
+
+// testEnvironment returns an environment with a fixed key.
+func testEnvironment(stderr io.Writer) *environment {
+	return &environment{
+		variables: map[string]string{keysVariable: fixedKey},
+		stdout:    &printer{Writer: io.Discard}, stderr: &printer{Writer: stderr},
+		exitAfter: func(time.Duration, int) {},
+	}
+}
+
+// runHere runs a command in this process, of root or not, and returns its exit status and
+// its errors.
+func runHere(ctx context.Context, root bool, args ...string) (status int, stderr string) {
+	var out bytes.Buffer
+	env := testEnvironment(&out)
+	env.root = root
+	status = run(ctx, args, env)
+	return status, out.String()
+}
+
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(server.Interrupted{Signal: syscall.SIGINT})
+	got, stderr := runHere(ctx, false, "health")
+	if got != 130 || !strings.HasPrefix(stderr, "petstore: interrupted: ") {
+		t.Errorf("got status %d, %s, want 130, interrupted", got, stderr)
+	}
 }

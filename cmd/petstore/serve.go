@@ -55,18 +55,14 @@ serve makes it, except with --must-exist.
 PETSTORE_API_KEYS adds fixed keys, separated by commas, each of at least 16
 characters; PETSTORE_API_KEYS_FILE names a file with one key on each line.
 
---sandbox is for testing clients: it serves 300 pets from memory, the same at every
-start, and prints PETSTORE_URL, PETSTORE_KEY and PETSTORE_READ_ONLY_KEY as variables
-for a shell.
-
-If systemd passes sockets to the server, it listens on them instead of --addr.
+--sandbox is for testing clients. It prints PETSTORE_URL, PETSTORE_KEY and
+PETSTORE_READ_ONLY_KEY as variables for a shell.
 
 SIGTERM drains the server for --drain; SIGINT skips the drain. Requests in flight
 then have 9 s to finish, and the process ends 3 s later, whatever hangs. A second
 signal stops the server at once.`,
 		Example: `  petstore serve --addr :8080 --store sqlite:/srv/pets.db
-  petstore serve --store postgres://petstore@db1,db2/pets
-  petstore serve --sandbox`,
+  petstore serve --store postgres://petstore@db1,db2/pets`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
@@ -84,13 +80,13 @@ signal stops the server at once.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&cfg.open.MustExist, "must-exist", false, "fail if there is no store, for example because its volume is not mounted")
 	flags.BoolVar(&cfg.open.RequireSync, "require-sync", false, "refuse to start unless PostgreSQL has a synchronous standby and waits for it")
-	flags.StringVar(&cfg.addr, "addr", defaultAddr, "the `address` to listen on: HOST:PORT, or unix:PATH for a Unix socket; :0 takes any free port")
+	flags.StringVar(&cfg.addr, "addr", defaultAddr, "the `address` to listen on: HOST:PORT, or unix:PATH for a Unix socket; :0 takes any free port; omit it if systemd passes sockets")
 	addFlag(flags, &cfg.edge.PublicURL, parsePublicURL, "public-url", "the `address` that clients use if there is a proxy in front, such as https://api.example.com/v1")
 	flags.StringVar(&cfg.server.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for HTTPS; read again when it changes")
 	flags.StringVar(&cfg.server.KeyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
 	flags.DurationVar(&cfg.server.Drain, "drain", 5*time.Second, "how long to keep serving after SIGTERM, while /readyz fails and responses ask the clients to reconnect")
 	flags.IntVar(&cfg.server.MaxConnections, "max-connections", server.DefaultMaxConnections, "how many connections may be open; others wait")
-	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in flight, three quarters of them with one key; as many may wait, and others get 503")
+	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in flight, at most 75 % of them with one key; as many may wait, and others get 503")
 	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests per second each key may send; others get 429; 0 for no limit")
 	addFlag(flags, &cfg.edge.TrustedProxies, parseNetworks, "trusted-proxies", "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8; it always is on a Unix socket")
 	addFlag(flags, &cfg.edge.AllowOrigins, parseOrigins, "allow-origins", "the `origins` of web pages that may use the operations (CORS), such as https://app.example.com")
@@ -98,7 +94,7 @@ signal stops the server at once.`,
 	flags.BoolVar(&cfg.server.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
 	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info, warn or error")
 	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and else json")
-	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 pets from memory, and let web pages on localhost use them (CORS)")
+	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 pets from memory, the same at every start, and let web pages on localhost use them (CORS)")
 	return addStore(env, cmd)
 }
 
@@ -138,7 +134,7 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 	return nil
 }
 
-// setUp starts the log, which hides the fixed keys, and gives the sandbox its store.
+// setUp starts the log, which hides the fixed keys, and configures the sandbox.
 func (cfg *serveConfig) setUp(env *environment) {
 	if cfg.sandbox {
 		_ = env.store.Set("memory:") // it is valid
@@ -151,7 +147,7 @@ func (cfg *serveConfig) setUp(env *environment) {
 	cfg.edge.LogBlocked = env.stderr.blocked
 }
 
-// localOrigins are those of pages on this machine.
+// localOrigins are the origins of pages on this machine.
 var localOrigins = []string{
 	"http://localhost", "http://localhost:*", "http://127.0.0.1", "http://127.0.0.1:*", "http://[::1]", "http://[::1]:*",
 	"https://localhost", "https://localhost:*", "https://127.0.0.1", "https://127.0.0.1:*", "https://[::1]", "https://[::1]:*",
@@ -186,7 +182,7 @@ func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) 
 		return err
 	}
 
-	working, done := context.WithCancel(context.WithoutCancel(ctx)) // signals do not end it
+	working, done := context.WithCancel(context.WithoutCancel(ctx)) // a signal does not end it
 	var background errgroup.Group
 	background.Go(func() error { return keyring.RecordUses(working, env.logger) })
 	background.Go(func() error { store.ForgetIdempotencyKeys(working, st, env.logger); return nil })
@@ -213,8 +209,7 @@ func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) 
 	return srv.Run(ctx)
 }
 
-// listen listens at --admin-addr and at --addr, or at the sockets that systemd has opened,
-// until the process ends.
+// listen listens at --admin-addr, and at --addr unless systemd has opened sockets.
 func listen(env *environment, cfg *serveConfig) (err error) {
 	cfg.server.Listeners = env.sockets
 	if len(env.sockets) == 0 {
@@ -226,13 +221,13 @@ func listen(env *environment, cfg *serveConfig) (err error) {
 	}
 	cfg.edge.URL = server.URL(cfg.server.Listeners[0].Addr(), cfg.server.CertFile != "")
 	if cfg.sandbox && cfg.edge.PublicURL == "" {
-		cfg.edge.PublicURL = cfg.edge.URL // there is no proxy in front, so links can be absolute
+		cfg.edge.PublicURL = cfg.edge.URL // it has no proxy in front
 	}
 	if cfg.adminAddr == "" {
 		return nil
 	}
 	cfg.server.Admin, err = server.Listen(cfg.adminAddr)
-	if errors.Is(err, syscall.EADDRINUSE) { // by any user of this machine, who must not stop the service
+	if errors.Is(err, syscall.EADDRINUSE) { // another user of this machine must not stop the service
 		env.logger.Error("serving without metrics: --admin-addr is taken", "error", err)
 		return nil
 	}
@@ -243,8 +238,8 @@ func listen(env *environment, cfg *serveConfig) (err error) {
 	return nil
 }
 
-// addMetrics adds a registry with the metrics of the process. Others get the prefix of the
-// program.
+// addMetrics adds a registry with the metrics of the process. All others are prefixed with the
+// name of the program.
 func addMetrics(env *environment, cfg *serveConfig) {
 	registry := prometheus.NewRegistry()
 	process := collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})
@@ -257,8 +252,8 @@ func addMetrics(env *environment, cfg *serveConfig) {
 	cfg.edge.Metrics, cfg.server.Metrics, cfg.server.Gatherer = metrics, metrics, registry
 }
 
-// offerKey creates and prints a key at a terminal if the store has none. Elsewhere, or if base
-// is only a path, it logs how to create one.
+// offerKey creates a key if the store has none, and prints it with the address base. Without a
+// terminal or a host in base, it logs how to create a key.
 func offerKey(ctx context.Context, env *environment, st keys.Store, base string) error {
 	existing, err := st.Keys(ctx)
 	if err != nil || len(existing) > 0 {
@@ -302,13 +297,13 @@ func createKey(ctx context.Context, st keys.Store, name string, readOnly bool) (
 //go:embed sandbox.ndjson
 var sandboxPets string
 
-// fillSandbox adds the pets of the sandbox, and prints two new keys and the address as shell
-// variables.
+// fillSandbox adds the pets of the sandbox, and prints two new keys and the address base as
+// shell variables.
 func fillSandbox(ctx context.Context, env *environment, st store.Store, base string) error {
 	d := json.NewDecoder(strings.NewReader(sandboxPets))
 	d.DisallowUnknownFields()
 	for d.More() {
-		var p pets.NewPet // its fields have the names of the properties, whatever their case
+		var p pets.NewPet // encoding/json ignores the case of names
 		if err := d.Decode(&p); err != nil {
 			return err
 		}

@@ -26,9 +26,8 @@ func backupCommand(env *environment) *cobra.Command {
 		Long: `backup writes a consistent snapshot of the store, including its keys, to FILE.
 Servers may keep writing. FILE appears only when it is complete, checked and on
 disk. If there is no store, backup fails.`,
-		Example: `  petstore backup petstore-$(date +%F).db
-  petstore backup --store sqlite:/srv/pets.db --force /mnt/pets.db`,
-		Args: oneArgument,
+		Example: "  petstore backup --store sqlite:/srv/pets.db petstore-$(date +%F).db",
+		Args:    oneArgument,
 	}
 	force := cmd.Flags().Bool("force", false, "replace FILE if it exists")
 	return onFile(env, cmd, env.stderr, "backed up", func(f *store.Files, path, file string) (db.Report, error) {
@@ -42,11 +41,10 @@ func restoreCommand(env *environment) *cobra.Command {
 		Short: "Replace an SQLite store with a backup",
 		Long: `restore replaces the store, or makes it, with a copy of FILE, a backup made by
 "petstore backup". Stop servers first. The copy is checked before anything changes:
-if anything fails, you have either the old store or the new one. Identifiers go on
-above the last one of the old store, or, if there is none, far above the backup's.`,
-		Example: `  petstore restore petstore-2026-11-21.db
-  petstore restore --store sqlite:/srv/pets.db --force /mnt/pets.db`,
-		Args: oneArgument,
+if restore fails, you have either the old store or the new one. New identifiers
+follow the last one of the old store or, if there was none, far exceed the backup's.`,
+		Example: "  petstore restore --store sqlite:/srv/pets.db --force petstore-2026-11-21.db",
+		Args:    oneArgument,
 	}
 	force := cmd.Flags().Bool("force", false, "replace the store if it exists")
 	return onFile(env, cmd, env.stderr, "restored", func(f *store.Files, path, file string) (db.Report, error) {
@@ -58,8 +56,8 @@ func verifyCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Check an SQLite store for damage",
-		Long: `verify reads a whole store or backup and changes no pets. Servers may keep
-running. If there is no store, or damage, the exit status is 1.`,
+		Long: `verify reads a whole store or backup, and changes no pets. Servers may keep
+running. verify fails if there is damage or no store.`,
 		Example: "  petstore verify --store sqlite:petstore-2026-11-21.db",
 		Args:    cobra.NoArgs,
 	}
@@ -69,8 +67,8 @@ running. If there is no store, or damage, the exit status is 1.`,
 	})
 }
 
-// onFile completes a command that does work with a store that is a file, at path, and with
-// the file that its argument names, or "". It prints to out what was done.
+// onFile completes a command on a store that is a file. work gets the path of the store, and
+// the command's argument, which names another file, or "". The report goes to out.
 func onFile(
 	env *environment, cmd *cobra.Command, out io.Writer, done string,
 	work func(f *store.Files, path, file string) (db.Report, error),
@@ -79,21 +77,20 @@ func onFile(
 		if env.store.Files == nil {
 			return fmt.Errorf("a %s store is no file: back up, restore and check it with the tools of its database", env.store.Name)
 		}
-		file := strings.Join(args, "") // one or none
+		file := strings.Join(args, "") // at most one
 		if err := refuseRoot(env, file); err != nil {
 			return err
 		}
 		r, err := work(env.store.Files, env.store.Path(), file)
-		if errors.Is(err, db.ErrNone) { // a new one would not help
+		switch {
+		case errors.Is(err, db.ErrNone): // without the advice to make a store
 			return fmt.Errorf("%v; check the path, and that its volume is mounted", err)
-		}
-		if err != nil && r.Path == "" { // otherwise the error says what was done
+		case err != nil && r.Path == "":
 			return fmt.Errorf("%w; nothing was changed", err)
-		}
-		if err != nil {
+		case err != nil: // it says what was done
 			return err
 		}
-		if r.Altered != nil { // only a backup goes on
+		if r.Altered != nil { // by a backup; other commands fail
 			env.logger.Warn("restore will refuse this backup", "error", r.Altered)
 		}
 		rows := ""

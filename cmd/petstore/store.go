@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"example.com/petstore/internal/db"
+	"example.com/petstore/internal/server"
+	"example.com/petstore/internal/store/address"
+)
+
+// addStore adds --store to cmd.
+func addStore(env *environment, cmd *cobra.Command) *cobra.Command {
+	_ = env.store.Set(address.Kinds[0].Default) // it is valid
+	cmd.Flags().Var(&env.store, "store", "the address of the store: "+address.Forms())
+	return cmd
+}
+
+// onStore completes a command that works on a store, and bounds its time after a signal.
+func onStore(env *environment, cmd *cobra.Command) *cobra.Command {
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if env.store.Volatile {
+			return misuse("--store: the %s store exists only inside a server, which gets its keys from %s", env.store.Name, keysVariable)
+		}
+		context.AfterFunc(cmd.Context(), func() {
+			cause, _ := errors.AsType[server.Interrupted](context.Cause(cmd.Context()))
+			env.exitAfter(stopTime, 128+int(cause.Signal))
+		})
+		warnOfVariables(env, cmd.Root())
+		return refuseRoot(env, env.store.Path())
+	}
+	return addStore(env, cmd)
+}
+
+// oneArgument requires one argument, whose name follows that of the command in cmd.Use.
+func oneArgument(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		_, name, _ := strings.Cut(cmd.Use, " ")
+		return fmt.Errorf("got %d arguments, want one: %s", len(args), name)
+	}
+	return nil
+}
+
+// advice is for errors without an obvious fix. STORE stands for --store with its address.
+var advice = map[error]string{
+	db.ErrNone:          "check the address and that its volume is mounted, or make one with: petstore migrate STORE",
+	db.ErrOutdated:      "stop its servers, then run: petstore migrate STORE",
+	db.ErrUnreachable:   "start PostgreSQL, or name its host, user and database in --store or in PGHOST, PGUSER and PGDATABASE",
+	db.ErrNoDatabase:    "create it with: createdb -O petstore -E UTF8 -T template0 NAME",
+	db.ErrMayNotMigrate: "as the owner of its tables, run: petstore migrate STORE",
+}
+
+// adviceOn returns the advice about an error of the store at addr, or "".
+func adviceOn(err error, addr *address.Address) string {
+	for about, text := range advice {
+		if errors.Is(err, about) {
+			return "; " + strings.ReplaceAll(text, " STORE", " --store "+addr.String())
+		}
+	}
+	return ""
+}
+
+func migrateCommand(env *environment) *cobra.Command {
+	return onStore(env, &cobra.Command{
+		Use:   "migrate",
+		Short: "Make a store, or bring its schema up to date",
+		Long: `migrate makes the store if there is none, and brings its schema up to date, as
+serve does. For servers whose PostgreSQL user may not change the schema, run it as
+the owner of the tables before they start.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			from, to, err := env.store.Migrate(cmd.Context(), env.store.Text, env.logger)
+			if err != nil {
+				return fmt.Errorf("%w; each migration was made whole or not at all", err)
+			}
+			_, err = fmt.Fprintf(env.stdout, "the schema is at version %d (before: %d)\n", to, from)
+			return err
+		},
+	})
+}
+
+// refuseRoot returns an error if the user is root and another user could redirect file by a
+// symbolic link.
+func refuseRoot(env *environment, file string) error {
+	if !env.root || file == "" {
+		return nil
+	}
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	return checkWay(path)
+}
+
+// checkWay returns an error if another user than root may change a directory or a symbolic
+// link on the way to an absolute path. A sticky directory, such as /tmp, is safe: users
+// change only their own files in it.
+func checkWay(path string) error {
+	dir := filepath.Dir(path)
+	if dir != path {
+		if err := checkWay(dir); err != nil {
+			return err
+		}
+	}
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode().IsRegular() {
+		return nil
+	}
+	if uid := info.Sys().(*syscall.Stat_t).Uid; uid != 0 {
+		name := strconv.Itoa(int(uid))
+		if u, err := user.LookupId(name); err == nil {
+			name = u.Username
+		}
+		return fmt.Errorf("%s belongs to the user %s: run this as that user, not as root, with: runuser -m -u %s -- setsid -w", path, name, name)
+	}
+	if info.IsDir() && info.Mode()&0o022 != 0 && info.Mode()&os.ModeSticky == 0 {
+		return fmt.Errorf("%s may be changed by others than root: chmod go-w %s, or use another folder", path, path)
+	}
+	target, err := os.Readlink(path)
+	if err != nil { // not a link
+		return nil
+	}
+	if _, err := os.Stat(path); errors.Is(err, syscall.ELOOP) { // a link to itself
+		return nil
+	}
+	if !filepath.IsAbs(target) {
+		dir, _ = filepath.EvalSymlinks(dir) // it exists, as path does
+		target = filepath.Join(dir, target)
+	}
+	return checkWay(target)
+}
