@@ -38,7 +38,7 @@ func newService(n int) http.Handler {
 // newClient serves h and returns a client of it.
 func newClient(t *testing.T, h http.Handler) *client.ClientWithResponses {
 	t.Helper()
-	s := program.NewServer(h)
+	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	c, err := client.NewClientWithResponses(s.URL+example.Base(), client.WithKey(program.Key))
 	if err != nil {
@@ -157,7 +157,7 @@ func TestResponses(t *testing.T) {
 // that an HTTP client that decides about redirects is asked.
 func TestRedirect(t *testing.T) {
 	unwanted := func(http.ResponseWriter, *http.Request) { t.Error("got a request, want none") }
-	other := program.NewServer(http.HandlerFunc(unwanted))
+	other := httptest.NewServer(http.HandlerFunc(unwanted))
 	defer other.Close()
 	s := httptest.NewTLSServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	defer s.Close()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 
 // This adds the pets of a file that has one a line, as JSON.
 func Example_lines() {
-	s := program.NewServer(newService(0))
+	s := httptest.NewServer(newService(0))
 	defer s.Close()
 	ctx, file := context.Background(), example.Body()+"\n"+example.BodyNamed("Lucy")+"\n"+example.Body()+"\n"
 	c, err := client.NewClientWithResponses(s.URL+example.Base(), client.WithKey(program.Key),

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -82,14 +81,6 @@ func NewHandler(st store.Store, log *slog.Logger) *edge.Handler {
 		panic(err) // the document is that of the program
 	}
 	return h
-}
-
-// NewServer serves h on a local port until the server is closed.
-func NewServer(h http.Handler) *httptest.Server {
-	s := httptest.NewUnstartedServer(h)
-	s.Config.DisableGeneralOptionsHandler = true
-	s.Start()
-	return s
 }
 
 // Send sends a request with Key, more lines of the header such as "Name: value", and a body

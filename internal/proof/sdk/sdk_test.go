@@ -172,7 +172,7 @@ func endless(service http.HandlerFunc) http.HandlerFunc {
 
 // serve serves h and returns its address, as the sandbox prints it.
 func serve(t *testing.T, h http.HandlerFunc) string {
-	s := program.NewServer(h)
+	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	return s.URL + example.Base()
 }

@@ -90,13 +90,9 @@ func selected(all []pets.Pet, q pets.ListQuery) []pets.Pet {
 // Fill creates n times p.
 func Fill(t testing.TB, s store.Store, n int, p pets.NewPet) {
 	t.Helper()
-	concurrently(min(n, 50), func(i int) {
-		for ; i < n; i += 50 {
-			if _, err := s.CreatePet(t.Context(), p, pets.IdempotencyKey{}); err != nil {
-				t.Errorf("CreatePet: got error %v", err)
-			}
-		}
-	})
+	for range n {
+		mustCreate(t, s, p)
+	}
 }
 
 // equal compares pets without ==, so that they may hold lists.
