@@ -255,10 +255,6 @@ func TestDocs(t *testing.T) {
 		assert(t, w.Code == test.status && got == test.want,
 			"%s: got %d, %s: %s, want %d, %s", test.send, w.Code, test.name, got, test.status, test.want)
 	}
-	s := newServer(t, local)
-	tag := s.send("GET /manual", "").Header().Get("Etag")
-	again := s.send("GET /manual\nIf-None-Match: "+tag, "").Code
-	assert(t, again == 304, "a page that has not changed: got status %d, want 304", again)
 	wantError(t, newServer(t, none).send("GET /", ""), fault.NotFound, "there is nothing at this path; the operations are under /v1")
 }
 
