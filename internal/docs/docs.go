@@ -1,7 +1,7 @@
 // Package docs is a page that shows a document with Scalar and sends requests from the
-// browser. Folder ui has Scalar's bundle as npm has it; the page's own docs.js has its
-// options, and docs.css its colors and fixes for which it has no option. "make docs-ui"
-// updates the bundle, scalar.js.gz, and its licences, LICENSES.txt.
+// browser. In the folder ui, "make docs-ui" updates Scalar's bundle from npm, scalar.js.gz,
+// and its licences, LICENSES.txt. docs.js sets Scalar's options; docs.css sets colors, and
+// fixes what Scalar has no option for.
 package docs
 
 import (
@@ -27,8 +27,8 @@ var mediaTypes = map[string]string{
 	"docs.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml", "LICENSES.txt": "text/plain; charset=utf-8",
 }
 
-// New returns the page of a document. Its requests go to the server that serves it or, if
-// public is not empty, to the operations at that address.
+// New returns the page of a document. It sends requests to its own server or, if public is
+// not empty, to the operations at that address.
 func New(d *edge.Document, public string) edge.Docs {
 	var html bytes.Buffer
 	values := map[string]string{"Title": d.Title, "Base": d.Base, "PublicURL": public}

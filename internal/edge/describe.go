@@ -16,8 +16,8 @@ import (
 )
 
 // describe tells the client why a value cannot be decoded or does not match its schema.
-// The sentence begins with the path to what is wrong, or with root if it is the value
-// itself.
+// The sentence begins with the path to the wrong part, or with root if the whole value is
+// wrong.
 func describe(err error, root string, schema *openapi3.Schema) string {
 	var e *openapi3.SchemaError
 	for errors.As(err, &e) && e.SchemaField == "allOf" {

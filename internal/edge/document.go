@@ -34,9 +34,9 @@ type operation struct {
 	deprecation http.Header      // added to every response; nil unless the operation is deprecated
 }
 
-// ParseDocument parses and validates a document in YAML, which is served with the same
-// document in JSON. It fails if the document is invalid or needs something that the edge
-// does not support.
+// ParseDocument parses and validates the document in data, which is YAML; json is the same
+// document. Both are served. It fails if the document is invalid or needs something that
+// the edge does not support.
 func ParseDocument(data, json []byte) (*Document, error) {
 	spec, err := openapi3.NewLoader().LoadFromData(data)
 	if err == nil {
@@ -73,8 +73,8 @@ func ParseDocument(data, json []byte) (*Document, error) {
 	return d, nil
 }
 
-// newOperation prepares the operation o, to whose parameters those of its path are added. It
-// fails if o needs something that the edge does not support.
+// newOperation prepares the operation o, and adds the parameters of its path to it. It fails
+// if o needs something that the edge does not support.
 func (d *Document) newOperation(
 	method, path string, o *openapi3.Operation, ofPath openapi3.Parameters,
 ) (*operation, error) {

@@ -101,7 +101,7 @@ func (l *library) Ready(ctx context.Context) error {
 	return l.ready(ctx)
 }
 
-// open returns the handler of a document, most of which is books.yaml.
+// open returns the handler of a document, such as books.yaml.
 func (l *library) open(document string, o Options) (*Handler, error) {
 	parsed, err := ParseDocument([]byte(document), nil)
 	if err != nil {
@@ -179,8 +179,8 @@ func assert(t *testing.T, ok bool, format string, args ...any) {
 	}
 }
 
-// wantError checks the Error body of a response, which has its length, so that it is complete
-// before the body of the request is.
+// wantError checks the Error body of a response and its Content-Length, which completes the
+// response before the body of the request has been read.
 func wantError(t *testing.T, w *httptest.ResponseRecorder, kind fault.Kind, message string) {
 	t.Helper()
 	want, _ := json.Marshal(new(library).ErrorBody(kind, message))
@@ -217,8 +217,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestDocs checks the page and what leads to it: / in a browser, and the Link of a deprecated
-// operation beside a Link of its own.
+// TestDocs checks the page, / in a browser, which leads to it, and the Link of deprecated
+// operations, which may set another Link.
 func TestDocs(t *testing.T) {
 	const (
 		browser     = "GET /\nAccept: text/html"
@@ -293,7 +293,7 @@ func TestHandlerFaults(t *testing.T) {
 	}
 }
 
-// TestOrigins checks which pages may read responses, whatever these are.
+// TestOrigins checks which web pages may read responses, of any status.
 func TestOrigins(t *testing.T) {
 	const app, headers = "https://app.example.com", "authorization,traceparent,baggage"
 	s := newServer(t, Options{AllowOrigins: []string{"http://localhost:*", app}})
@@ -322,8 +322,8 @@ func TestOrigins(t *testing.T) {
 	assert(t, w.Code == 404, "OPTIONS of no resource, without an origin: got status %d, want 404", w.Code)
 }
 
-// TestClientAddress checks that only the given networks may say who the client is, not
-// every private one, and that nothing but an address gets into the log.
+// TestClientAddress checks that X-Forwarded-For is used only if it comes from the given
+// networks or a Unix socket, and only if it has an address.
 func TestClientAddress(t *testing.T) {
 	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")}
 	for _, c := range []struct{ connection, forwarded, want string }{

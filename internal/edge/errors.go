@@ -28,8 +28,8 @@ var messages = map[fault.Kind]string{
 	fault.Unavailable:          "the service is unavailable; try again later",
 }
 
-// faultOf returns the *fault.Error in err's tree. If there is none, it returns one for an
-// error of Echo, whose text clients do not see, and Internal for any other.
+// faultOf returns the *fault.Error in err's tree. It translates an error of Echo, without its
+// text, and any other error is Internal.
 func (h *Handler) faultOf(err error) *fault.Error {
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e

@@ -13,8 +13,8 @@ import (
 var errOverloaded = fault.Wrap(fault.Unavailable, errors.New("too many requests are in flight, or with this API key"))
 
 // inFlight limits the requests to operations. A request passes the limits of its API key,
-// or of its address if there is no key, and then those of all, so that one key leaves room
-// for others.
+// or of its address if there is no key, and then those for all requests. One key thus
+// leaves room for others.
 type inFlight struct {
 	limit    int64               // of requests that run
 	admitted *semaphore.Weighted // those that run, or wait for a place to run

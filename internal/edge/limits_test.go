@@ -15,9 +15,9 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// TestInFlight checks that as many requests wait as run, for as long as a request may
-// take, and that the rest are refused at once, before validation. One key may use at most
-// three quarters of the places; the rest of its requests queue per key.
+// TestInFlight checks that as many requests may wait as run, until their timeout. More are
+// refused at once, before validation. One key may use at most three quarters of the places;
+// the rest of its requests queue per key.
 func TestInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running atomic.Int64
@@ -28,7 +28,7 @@ func TestInFlight(t *testing.T) {
 			<-done
 			return sendTitle(c)
 		}
-		// begin sends requests until they all run or wait, and returns a check of n statuses.
+		// begin sends requests, and returns when they all run or wait. Its result checks n statuses.
 		begin := func(key string, requests int) func(n, want int) {
 			statuses := make(chan int, requests)
 			for range requests {
@@ -170,8 +170,8 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
-// TestReady checks what makes a server not ready, and that probes, which need no key, share
-// one check, also when the client of the first has left.
+// TestReady checks what makes a server not ready, and that probes share one check, even if the
+// client of the first leaves.
 func TestReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var checks int

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestLog checks the line of a request, which has no query, header or body, and no characters
-// that move a cursor or change the direction of text.
+// TestLog checks the line of a request. It has no query, header or body, and no characters that
+// move a cursor or change the direction of text.
 func TestLog(t *testing.T) {
 	s := newServer(t, Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
 	s.library.ready = func(context.Context) error { return errors.New("away") }
@@ -50,7 +50,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// slowLog is a log of which each line takes a second to write.
+// slowLog takes a second to write each line.
 type slowLog struct{}
 
 func (slowLog) Write(line []byte) (int, error) {
@@ -58,8 +58,7 @@ func (slowLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// TestMetrics checks the metrics of requests, whose time includes that for which a response
-// waits for the log.
+// TestMetrics checks the metrics of requests. Their time includes the wait for the log.
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Options{Logger: slog.New(slog.NewJSONHandler(slowLog{}, nil))})

@@ -58,8 +58,8 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 				return errOverloaded
 			}
 			defer h.inFlight.leave(client)
-			// The body may arrive slowly, so it is read before the request takes a place. What
-			// is wrong with the request is said afterwards, because a 503 comes first.
+			// The body is read before the request takes a place, because it may arrive slowly.
+			// An invalid request is refused only after that, because a 503 comes before a 400.
 			invalid := op.validateParameters(c)
 			if invalid == nil {
 				call.body, invalid = op.readBody(c, h.options.MaxBody)
@@ -77,8 +77,8 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 	}
 }
 
-// authenticate returns the caller of a request, with an ID even when there is an error if
-// the token was recognised.
+// authenticate returns the caller of a request. With an error, the caller has an ID if the
+// token was recognised.
 func (h *Handler) authenticate(ctx context.Context, c echo.Context) (Caller, error) {
 	r := c.Request()
 	values := r.Header["Authorization"]
@@ -147,14 +147,14 @@ type call struct {
 
 type callKey struct{}
 
-// startCall stores a new call in the context of a request, which is a child of ctx.
+// startCall stores a new call in a child of ctx, which becomes the context of the request.
 func startCall(ctx context.Context, c echo.Context, operation string) *call {
 	started := &call{operation: operation}
 	c.SetRequest(c.Request().WithContext(context.WithValue(ctx, callKey{}, started)))
 	return started
 }
 
-// callOf returns the call of the request whose context is ctx, or an empty one.
+// callOf returns the call in ctx, or an empty one.
 func callOf(ctx context.Context) *call {
 	if started, ok := ctx.Value(callKey{}).(*call); ok {
 		return started
@@ -162,6 +162,6 @@ func callOf(ctx context.Context) *call {
 	return &call{}
 }
 
-// CallerOf returns the caller of the request whose context is ctx, the zero Caller if the
-// operation needs no key.
+// CallerOf returns the caller of the request with the context ctx, or the zero Caller if
+// the operation needs no key.
 func CallerOf(ctx context.Context) Caller { return callOf(ctx).caller }

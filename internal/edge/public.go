@@ -28,7 +28,7 @@ type File struct {
 	Content         []byte // may be compressed with gzip, which every browser accepts
 }
 
-// addProbes adds /livez and /readyz, which report that the process runs and whether
+// addProbes adds /livez, which reports that the process runs, /readyz, which reports whether
 // it can serve requests, and /, which redirects browsers to the documentation page.
 func (h *Handler) addProbes() {
 	h.addPublic("/livez", "livez", func(c echo.Context) error {
@@ -79,9 +79,8 @@ func (h *Handler) ready(ctx context.Context) error {
 	return nil
 }
 
-// addFiles adds the document, as YAML and as JSON, and its page if there is one. The address
-// of the document's first server is replaced, wherever it stands, by the one at which clients
-// reach this handler.
+// addFiles adds the document, as YAML and as JSON, and its page if there is one. In all of the
+// document, the address of the first server becomes the one that clients use.
 func (h *Handler) addFiles() {
 	document := h.document
 	address := cmp.Or(h.options.PublicURL, h.options.URL+document.Base)

@@ -31,14 +31,14 @@ var (
 	jsonTypes = regexp.MustCompile(`^application/([a-z0-9.-]+\+)?json$`)
 	// numberForm matches a number as JSON writes it.
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
-	// offsetForm matches a time with an offset whose + was decoded to a space.
+	// offsetForm matches a time with a space in place of the + of its offset.
 	offsetForm = regexp.MustCompile(`:\d\d(\.\d+)? \d\d:\d\d$`)
 )
 
 // validateParameters checks the parameters of a request against the document.
 func (op *operation) validateParameters(c echo.Context) error {
 	r := c.Request()
-	query := c.QueryParams() // as the generated code reads it, without what is malformed
+	query := c.QueryParams() // without malformed parts, as in the generated code
 	if isMalformed(r.URL.RawQuery) {
 		return fault.New(fault.InvalidParameter, "the query string is malformed or has too many parameters: "+
 			"% must be followed by two hexadecimal digits, and ; must be written as %3B")
@@ -84,8 +84,8 @@ func isMalformed(query string) bool {
 	return err != nil
 }
 
-// checkText returns what is wrong with the text of a parameter that openapi3filter
-// accepts, or "": given twice, not written as in JSON, or not in UTF-8.
+// checkText checks what openapi3filter does not: that a parameter is given once, written as
+// in JSON, and in UTF-8. It returns what is wrong, or "".
 func checkText(schema *openapi3.Schema, values []string) string {
 	if schema.Type.Is("array") {
 		schema = schema.Items.Value
@@ -164,8 +164,8 @@ func (op *operation) checkMediaType(c echo.Context) error {
 	return fault.New(fault.UnsupportedMediaType, "the Content-Type must be "+op.media+", "+found)
 }
 
-// Bind implements echo.Binder for the generated code. It waits until few other bodies are
-// being decoded, and then validates and decodes this one. For no body it returns io.EOF.
+// Bind implements echo.Binder for the generated code. After waiting for a decode slot, it
+// validates and decodes the body. Without a body it returns io.EOF.
 func (h *Handler) Bind(into any, c echo.Context) error {
 	ctx := c.Request().Context()
 	call := callOf(ctx)

@@ -9,8 +9,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// TestParameters has a query, methods, optional bodies, and names with %2F, which are
-// validated and passed on decoded.
+// TestParameters checks queries, optional bodies, and names in paths, where %2F is decoded
+// before the name is validated.
 func TestParameters(t *testing.T) {
 	s := newServer(t, Options{})
 	for _, test := range []struct {
@@ -92,8 +92,7 @@ func TestBodyMessages(t *testing.T) {
 	}
 }
 
-// FuzzBody checks that the decoder never panics, and that its errors are written for
-// clients.
+// FuzzBody checks that the decoder never panics, and writes its errors for clients.
 func FuzzBody(f *testing.F) {
 	for body := range bodyMessages {
 		f.Add([]byte(body))

@@ -1,6 +1,6 @@
 // Package fault defines the errors that a request can end with, from a store to the
-// response. The kind of an Error is the code and the status of that response, and says
-// what the caller can do. A service returns a kind below, or declares another:
+// response. The kind of an Error has the code and the status of the response. A service
+// uses the kinds below, or declares another:
 //
 //	var Conflict = fault.Kind{Code: "conflict", Status: 409}
 //	...
@@ -26,8 +26,8 @@ var (
 	Internal    = Kind{"internal", 500}    // the service failed; a write may or may not have happened
 	Unavailable = Kind{"unavailable", 503} // nothing was done; it is safe to try again later
 
-	// The others are the caller's fault. Nothing was done. A retry of RequestTimeout or
-	// RateLimited may succeed; of the rest, it fails in the same way.
+	// The others are the caller's fault. Nothing was done, and only a retry of RequestTimeout
+	// or RateLimited may succeed.
 	InvalidBody          = Kind{"invalid_body", 400}
 	InvalidParameter     = Kind{"invalid_parameter", 400} // of the path or the query
 	InvalidRequest       = Kind{"invalid_request", 400}   // anything else about a request
@@ -45,7 +45,7 @@ var (
 // Error is an error with a kind.
 type Error struct {
 	Kind    Kind
-	Message string // a sentence for the client's developer; empty for one that suits the kind
+	Message string // a sentence for the client's developer; empty means that of the kind
 	Reason  string // one word for the log, such as expired; may be empty
 	Err     error  // the cause, for the log and the operator; may be nil
 }

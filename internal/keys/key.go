@@ -6,8 +6,8 @@
 //	keyring := keys.NewKeyring(store, nil)
 //	key, err = keyring.Authenticate(ctx, token)
 //
-// A key that is revoked works for at most 5 s more. A store that cannot be reached never
-// makes a token Unauthorized.
+// A revoked key works for at most 5 s more. A failure of the store never makes a token
+// Unauthorized.
 package keys
 
 import (

@@ -44,12 +44,12 @@ type knownKey struct {
 // messages are for the holders of keys that once worked.
 var messages = map[State]string{Expired: "the API key has expired", Revoked: "the API key was revoked"}
 
-// errUnknown does not tell whether there is a key with the ID of a token.
+// errUnknown is the same whether or not a key has the ID in the token.
 var errUnknown = &fault.Error{Kind: fault.Unauthorized, Reason: "unknown"}
 
 // NewKeyring returns a keyring of the keys in store and of fixed tokens, which CheckFixed
-// has accepted. These need no store, may read and write, and never expire; their IDs are
-// their positions, such as fixed-1.
+// has accepted. Fixed keys need no store, may read and write, and never expire; the first
+// has the ID fixed-1.
 func NewKeyring(store Store, fixed []string) *Keyring {
 	k := &Keyring{
 		store:   store,
@@ -77,8 +77,8 @@ func CheckFixed(tokens []string) error {
 }
 
 // Authenticate returns the key of a token. The error is Unauthorized if the key is unknown,
-// and also, with a message and the key, if it has expired or was revoked. Any other error
-// means that the store failed and the token could not be checked.
+// has expired or was revoked; in the last two cases it has a message, and the key is returned
+// too. Any other error means that the store failed and the token could not be checked.
 func (k *Keyring) Authenticate(ctx context.Context, token string) (Key, error) {
 	hash := Hash(token)
 	for _, f := range k.fixed {
@@ -137,7 +137,7 @@ func (k *Keyring) key(ctx context.Context, id string) (Key, error) {
 }
 
 // RecordUses records in the store when keys were last used, every 30 s and once more when
-// ctx ends. It logs a failure and tries again the next time, but returns the last one.
+// ctx ends. It logs a failure and tries again 30 s later, but returns the last one.
 func (k *Keyring) RecordUses(ctx context.Context, log *slog.Logger) error {
 	ticker := time.NewTicker(useInterval)
 	defer ticker.Stop()
