@@ -114,7 +114,7 @@ func (l limitListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if tcp, ok := conn.(*net.TCPConn); ok { // the kernel would hold megabytes for a client that does not read
+	if tcp, ok := conn.(*net.TCPConn); ok { // otherwise a client that does not read costs the kernel megabytes
 		_ = tcp.SetReadBuffer(socketBuffer)
 		_ = tcp.SetWriteBuffer(socketBuffer)
 	}
@@ -128,21 +128,6 @@ func (l limitListener) Accept() (net.Conn, error) {
 }
 
 func (l limitListener) Close() error { return l.close() }
-
-// maxConnections returns Options.MaxConnections, or less if the process may not open as
-// many files: the store and the admin address need some.
-func maxConnections(o Options) int {
-	var files syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
-		return o.MaxConnections
-	}
-	limit := int(min(files.Cur, 1<<30)) // it may be infinite
-	most := max(limit-64, limit/2)
-	if o.MaxConnections > most {
-		o.Logger.Warn("the limit of open files allows fewer connections", "connections", most, "files", limit)
-	}
-	return min(o.MaxConnections, most)
-}
 
 // certificate returns a function for tls.Config.GetCertificate that reads the certificate
 // from its files at most once a second. It keeps the last pair while the files do not match.
@@ -172,22 +157,22 @@ func certificate(o Options, expiry prometheus.Gauge) func(*tls.ClientHelloInfo) 
 	}
 }
 
-// serveAdmin serves metrics, the handler's probes, and profiles if enabled, where
-// clients cannot take all connections.
+// serveAdmin serves metrics, the handler's probes, and profiles if enabled. It has its own
+// limit of connections, which clients cannot exhaust.
 func (s *Server) serveAdmin() *http.Server {
 	o := s.options
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{}))
 	mux.Handle("/livez", o.Handler)
 	mux.Handle("/readyz", o.Handler)
-	if o.Profiles { // without the command line, which may have a password
+	if o.Profiles { // except the command line, which may hold a password
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
 		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	}
 	open := make(chan struct{}, adminConnections)
 	admin := newHTTP(mux, open, o.Logger)
-	admin.SetKeepAlivesEnabled(false)                     // nobody holds one of the few connections
-	go func() { _ = admin.Serve(limit(o.Admin, open)) }() // until it is closed
+	admin.SetKeepAlivesEnabled(false) // there are few connections
+	go func() { _ = admin.Serve(limit(o.Admin, open)) }()
 	return admin
 }

@@ -140,8 +140,10 @@ func TestListen(t *testing.T) {
 	if len(served) != 1 {
 		t.Fatalf("got %d processes on one socket", len(served))
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode() != os.ModeSocket|0o660 {
-		t.Errorf("got %v, error %v, want a socket with mode 0660", info, err)
+	for file, want := range map[string]os.FileMode{path: os.ModeSocket | 0o660, path + ".lock": 0o600} {
+		if info, err := os.Stat(file); err != nil || info.Mode() != want {
+			t.Errorf("%s: got %v, error %v, want mode %v", file, info, err, want)
+		}
 	}
 	conn, err := net.Dial("unix", path)
 	if err != nil {
@@ -155,24 +157,6 @@ func TestListen(t *testing.T) {
 	}
 	if l := listen(file); l != nil {
 		t.Error("got a socket in the place of a file")
-	}
-}
-
-// TestMaxConnections checks that the limit of open files bounds that of connections.
-func TestMaxConnections(t *testing.T) {
-	var old syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old) }()
-	for files, want := range map[uint64]int{64: 32, 100: 50, 1000: 936, 1100: 1000} {
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: files, Max: old.Max}); err != nil {
-			t.Fatal(err)
-		}
-		s, _ := newServer(t, Options{MaxConnections: 1000})
-		if got := cap(s.connections); got != want {
-			t.Errorf("%d files: got %d connections, want %d", files, got, want)
-		}
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package server serves an http.Handler as a process does: with TLS, limits of
-// connections, an admin address, signals, and a stop that lets requests end.
+// Package server runs a process that serves an http.Handler: TLS, limits of connections, an
+// admin address, signals, and a stop that lets requests end.
 //
 //	s, err := server.New(server.Options{
 //		Handler: handler, Listeners: listeners, MaxConnections: server.DefaultMaxConnections,
@@ -8,8 +8,8 @@
 //	...
 //	err = s.Run(server.UntilSignal(ctx))
 //
-// A request that has arrived is answered, also while the server stops, if the handler
-// takes no longer than 9 s. Clients that send or read too slowly are disconnected.
+// While the server stops, requests that have arrived still have 9 s for their responses.
+// Clients that send or read too slowly are disconnected.
 package server
 
 import (
@@ -42,7 +42,7 @@ const (
 	writeTimeout    = 20 * time.Second       // for the response, from the end of the header
 	idleTimeout     = 2 * time.Minute        // longer than load balancers', usually a minute
 	lingerTimeout   = 500 * time.Millisecond // for the rest of a body that is not read
-	arrivalTime     = 100 * time.Millisecond // for requests on connections that were accepted before the end
+	arrivalTime     = 100 * time.Millisecond // for the first request of a connection, as the server stops
 	shutdownTimeout = 9 * time.Second        // for requests to end after the drain
 	socketBuffer    = 32 << 10               // each way; Linux doubles it
 
@@ -54,10 +54,10 @@ const (
 type Options struct {
 	Handler        http.Handler
 	Listeners      []net.Listener // where Handler is served
-	MaxConnections int            // less if the process may not open as many files
+	MaxConnections int            // how many may be open; others wait
 	Drain          time.Duration  // how long to keep serving after SIGTERM or SIGHUP
 	Stopping       func()         // called when the server begins to stop
-	Failed         <-chan error   // its error ends the server: a permanent failure; may be nil
+	Failed         <-chan error   // receives a permanent failure, which ends the server; may be nil
 
 	CertFile, KeyFile string // PEM files for HTTPS; empty for HTTP
 
@@ -66,7 +66,7 @@ type Options struct {
 	Profiles bool                // serve /debug/pprof/ at Admin
 
 	Logger  *slog.Logger
-	Metrics prometheus.Registerer // for those of connections and of the certificate
+	Metrics prometheus.Registerer // for metrics of connections and of the certificate
 }
 
 // Server serves a handler until it is told to stop.
@@ -80,7 +80,7 @@ type Server struct {
 
 // New returns a Server. It fails if the certificate cannot be used.
 func New(o Options) (*Server, error) {
-	s := &Server{options: o, connections: make(chan struct{}, maxConnections(o))}
+	s := &Server{options: o, connections: make(chan struct{}, o.MaxConnections)}
 	for _, l := range o.Listeners {
 		s.listeners = append(s.listeners, limit(l, s.connections))
 	}
@@ -102,8 +102,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// newHTTP returns an http.Server that takes its connections out of open when they end; see
-// limitListener.
+// newHTTP returns an http.Server for connections of a limitListener. When one ends, it makes
+// room in open.
 func newHTTP(handler http.Handler, open chan struct{}, logger *slog.Logger) *http.Server {
 	s := &http.Server{
 		Handler: handler,
@@ -121,13 +121,12 @@ func newHTTP(handler http.Handler, open chan struct{}, logger *slog.Logger) *htt
 		DisableGeneralOptionsHandler: true, // OPTIONS * is handled like other requests
 		ErrorLog:                     log.New(errorLog{logger}, "", 0),
 	}
-	s.Protocols.SetHTTP1(true) // HTTP/2 does not bound what streams hold, nor close connections that nobody reads
+	s.Protocols.SetHTTP1(true) // net/http's HTTP/2 bounds neither the memory of streams nor slow readers
 	return s
 }
 
-// Run serves until ctx ends or the service fails. If SIGTERM or SIGHUP has ended ctx,
-// it drains first; see UntilSignal. Run returns nil if the server was told to stop and
-// all responses were sent.
+// Run serves until ctx ends or the service fails. After SIGTERM or SIGHUP it drains first;
+// see UntilSignal. Run returns nil if ctx ended and all responses were sent.
 func (s *Server) Run(ctx context.Context) error {
 	if s.options.Admin != nil {
 		admin := s.serveAdmin()
@@ -161,14 +160,13 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		// A proxy may see another end of the request than net/http (RFC 9112, section 6.1).
 		w.Header().Set("Connection", "close")
 	}
-	response := &responseWriter{ResponseWriter: w, server: s}
+	response := &responseWriter{w, s, body{r.Body, r.ContentLength == 0}}
 	if r.ContentLength != 0 {
-		response.body = &body{ReadCloser: r.Body}
-		r.Body = response.body
+		r.Body = &response.body
 	}
 	s.options.Handler.ServeHTTP(response, r)
 	response.announceClose() // if the handler has written nothing
-	if response.unread() {
+	if !response.body.ended {
 		response.linger()
 	}
 }
@@ -178,19 +176,16 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 type responseWriter struct {
 	http.ResponseWriter
 	server *Server
-	body   *body // of the request; nil if there is none
+	body   body // of the request
 }
 
 // announceClose sets Connection: close, upon which net/http closes the connection. It must
 // precede the header.
 func (w *responseWriter) announceClose() {
-	if w.server.stopping.Load() || w.unread() {
+	if w.server.stopping.Load() || !w.body.ended {
 		w.Header().Set("Connection", "close")
 	}
 }
-
-// unread reports whether the request has a body that was not read to its end.
-func (w *responseWriter) unread() bool { return w.body != nil && !w.body.ended }
 
 // linger sends the response, and keeps reading the body for a moment. If the connection
 // closed at once, a client that is still sending would be reset and lose the response.
@@ -198,7 +193,7 @@ func (w *responseWriter) linger() {
 	controller := http.NewResponseController(w.ResponseWriter)
 	_ = controller.Flush()
 	_ = controller.SetReadDeadline(time.Now().Add(lingerTimeout))
-	_, _ = io.Copy(io.Discard, w.body)
+	_, _ = io.Copy(io.Discard, &w.body)
 }
 
 func (w *responseWriter) WriteHeader(status int) {
@@ -217,7 +212,7 @@ func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter 
 // body is the body of a request.
 type body struct {
 	io.ReadCloser
-	ended bool // it was read to its end
+	ended bool // it was read to its end, or is empty
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -235,8 +230,8 @@ func (s *Server) stop(ctx context.Context, failure error) error {
 	if failure == nil {
 		failure = s.drain(ctx)
 	}
-	// net/http drops a request that it reads once Shutdown has begun, so what was accepted
-	// gets a moment to arrive.
+	// Requests get a moment to arrive on accepted connections. net/http drops those that it
+	// reads during Shutdown.
 	for _, l := range s.listeners {
 		_ = l.Close()
 	}
@@ -257,7 +252,7 @@ func (s *Server) drain(ctx context.Context) error {
 	if cause, ok := errors.AsType[Interrupted](context.Cause(ctx)); ok && cause.Signal != syscall.SIGINT {
 		drain = s.options.Drain
 	}
-	go s.options.Logger.Info("stopping", "drain", drain.String()) // perhaps nobody reads the log
+	go s.options.Logger.Info("stopping", "drain", drain.String()) // the log may block
 	select {
 	case <-time.After(drain):
 		return nil
@@ -273,13 +268,13 @@ func (Interrupted) Error() string { return "interrupted" }
 
 // UntilSignal returns a context that SIGINT, SIGTERM or SIGHUP cancels, with an
 // Interrupted as its cause. A second signal kills the process. UntilSignal also ignores
-// SIGPIPE: a log whose reader is gone must not end a server.
+// SIGPIPE, so that a server survives the reader of its log.
 func UntilSignal(parent context.Context) context.Context {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	go func() {
