@@ -125,13 +125,10 @@ func (k *Keyring) key(ctx context.Context, id string) (Key, error) {
 		defer k.unknown.Release(1)
 	}
 	key, err := k.store.Key(ctx, id)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	switch {
-	case err == nil:
+	if err == nil {
+		k.mu.Lock()
 		k.known[id] = knownKey{key, asked}
-	case errors.Is(err, ErrNotFound):
-		delete(k.known, id)
+		k.mu.Unlock()
 	}
 	return key, err
 }
