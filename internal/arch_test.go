@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/service"
 )
 
@@ -197,6 +198,7 @@ func TestLimits(t *testing.T) {
 	size, seconds := service.MaxBody>>10, service.Timeout.Seconds()
 	for _, c := range []struct{ file, want string }{
 		{"openapi.yaml", fmt.Sprintf("larger than %d KiB", size)},
+		{"openapi.yaml", fmt.Sprintf("maximum: %d\n", pets.MaxID)},
 		{"deploy/README.md", fmt.Sprintf("| body | %d KiB", size)},
 		{"deploy/README.md", fmt.Sprintf("| work on a request | %v s", seconds)},
 		{"deploy/proxy/nginx.conf", fmt.Sprintf("client_max_body_size %dm;", size>>10+1)},

@@ -176,6 +176,34 @@ func TestHeaderLimit(t *testing.T) {
 	})
 }
 
+// TestSocketBuffers checks how much the kernel holds for a client that does not read, or for a
+// handler that does not.
+func TestSocketBuffers(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	conn, err := limit(l, make(chan struct{}, 1)).Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	raw, _ := conn.(*net.TCPConn).SyscallConn()
+	_ = raw.Control(func(fd uintptr) {
+		for name, option := range map[string]int{"read": syscall.SO_RCVBUF, "write": syscall.SO_SNDBUF} {
+			if size, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, option); err != nil || size > 64<<10 {
+				t.Errorf("%s buffer: got %d bytes, error %v, want at most 64 KiB", name, size, err)
+			}
+		}
+	})
+}
+
 func TestConnectionLimit(t *testing.T) {
 	inBubble(t, Options{MaxConnections: 2}, func(s *running) {
 		first, second := s.dial(), s.dialAt(s.others)

@@ -59,7 +59,8 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// newSuite serves the store at an address until the test ends, with a key of each kind.
+// newSuite serves the store at an address until the test ends, with keys of each kind that
+// have one name.
 func newSuite(t *testing.T, address string) *suite {
 	t.Helper()
 	st := program.Open(t, address)
@@ -72,7 +73,7 @@ func newSuite(t *testing.T, address string) *suite {
 		return token
 	}
 	s := &suite{
-		url: serve(t, st) + example.Base(), address: example.Base(), key: program.Key, otherKey: token(false, 0),
+		url: serve(t, st) + example.Base(), address: example.Base(), key: token(false, 0), otherKey: token(false, 0),
 		readOnlyKey: token(true, 0), expiredKey: token(false, time.Minute), revokedKey: token(false, 0),
 	}
 	revoked, _ := keys.ID(s.revokedKey)

@@ -33,6 +33,8 @@ func wantKeys(t testing.TB, s store.Store, want ...keys.Key) {
 	t.Helper()
 	if got, err := s.Keys(t.Context()); err != nil || !slices.Equal(got, want) {
 		t.Errorf("Keys: got %+v, error %v, want %+v", got, err, want)
+	} else {
+		clear(got) // they are the caller's
 	}
 }
 
