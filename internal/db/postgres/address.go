@@ -48,9 +48,8 @@ func parse(address, program string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// unclear matches an address of which a part of the password may be taken for something else:
-// for a part of the user if a colon is escaped, or for a host, a database or a parameter if an @
-// or / is not.
+// unclear matches addresses whose password is ambiguous: the colon before it is escaped, or an @ or
+// a / in it is not.
 var unclear = regexp.MustCompile(`(?is)^[^:]*://([^:@/?#]*%3A|[^@]*@.*@|[^@]*[/?#].*@)`)
 
 // printable matches an address in which only the password, the parameters and the / of a socket

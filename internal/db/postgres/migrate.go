@@ -28,7 +28,7 @@ func (s Schema) version(ctx context.Context, conn *pgx.Conn) (v int64, err error
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err = conn.QueryRow(ctx, "SELECT max(version_id) FROM "+s.versions()).Scan(&v)
-	if codeOf(err) == "42P01" { // undefined_table
+	if answer(err).Code == "42P01" { // undefined_table
 		return 0, nil
 	}
 	return v, err
@@ -74,7 +74,7 @@ func (s Schema) migrate(ctx context.Context, seen found, logger *slog.Logger) (f
 		lock.WithTableUnlockTimeout(100*time.Millisecond, 10), // which no signal ends
 		lock.WithTableLogger(slog.New(slog.DiscardHandler)),
 		lock.WithTableRetryPolicy(func(err error) bool {
-			if codeOf(err) != "" { // an error of the server, such as a missing privilege
+			if answer(err).Code != "" { // an error of the server, such as a missing privilege
 				return false
 			}
 			waiting()

@@ -59,10 +59,7 @@ func (s Schema) Migrate(ctx context.Context, address string, logger *slog.Logger
 		return 0, 0, err
 	}
 	from, to, err = s.migrate(ctx, seen, logger)
-	if err != nil {
-		return 0, 0, explainOpen(address, err)
-	}
-	return from, to, nil
+	return from, to, explainOpen(address, err)
 }
 
 // found is what connect finds at an address.
@@ -91,15 +88,11 @@ func (s Schema) connect(ctx context.Context, address string, writes bool) (f fou
 	if err == nil {
 		err = f.check(writes)
 	}
-	if err != nil {
-		return f, explainOpen(address, err)
-	}
-	return f, nil
+	return f, explainOpen(address, err)
 }
 
-// newDB returns the DB at address, with a pool of connections; seen is the session of an earlier
-// connection to it. The address is parsed again for each connection, because passwords,
-// certificates and services in files may have changed.
+// newDB returns the DB at address; seen is the session of an earlier connection to it. Each connection
+// parses the address again, because passwords, certificates and services in files may have changed.
 func (s Schema) newDB(ctx context.Context, address string, seen session, requireSync bool) (*DB, error) {
 	config, err := parse(address, s.Name)
 	if err != nil {
@@ -135,8 +128,11 @@ func disconnect(conn *pgx.Conn) {
 	_ = conn.Close(ctx)
 }
 
-// explainOpen formats an error of opening the database at address as one line.
+// explainOpen formats an error of opening the database at address, if there is one, as one line.
 func explainOpen(address string, err error) error {
+	if err == nil {
+		return nil
+	}
 	timedOut := pgconn.Timeout(err) && !errors.Is(err, context.Canceled) // which pgconn counts as one
 	e, fromServer := errors.AsType[*pgconn.PgError](err)
 	connect, connecting := errors.AsType[*pgconn.ConnectError](err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -28,42 +27,48 @@ const (
 type Statement func(context.Context, *pgx.Conn) error
 
 // Read runs a statement that changes nothing.
-func (d *DB) Read(ctx context.Context, st Statement) error { return d.run(ctx, false, true, st) }
+func (d *DB) Read(ctx context.Context, st Statement) error { return d.run(ctx, mode{}, st) }
 
 // Write runs a statement that changes the database and may be executed twice.
-func (d *DB) Write(ctx context.Context, st Statement) error { return d.run(ctx, true, true, st) }
+func (d *DB) Write(ctx context.Context, st Statement) error {
+	return d.run(ctx, mode{writes: true}, st)
+}
 
 // WriteOnce runs a statement that must not be executed twice.
-func (d *DB) WriteOnce(ctx context.Context, st Statement) error { return d.run(ctx, true, false, st) }
+func (d *DB) WriteOnce(ctx context.Context, st Statement) error {
+	return d.run(ctx, mode{writes: true, once: true}, st)
+}
 
-// run runs a statement until it succeeds or there is a reason to stop. Its errors have the
+// mode says whether a statement changes the database, and whether it must not be executed twice.
+type mode struct{ writes, once bool }
+
+// run tries a statement until it succeeds or must not be tried again. Its errors have the
 // kinds of package fault: Unavailable if surely nothing was done.
-func (d *DB) run(ctx context.Context, writes, repeatable bool, st Statement) error {
+func (d *DB) run(ctx context.Context, m mode, st Statement) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	began := time.Now()
 	unknown := false // whether an attempt may have changed the database
-	var last error   // the last that says why
+	var cause error
 	for {
-		err := d.attempt(ctx, writes, st)
+		err := d.attempt(ctx, m.writes, st)
 		if err == nil || fault.ByCaller(err) {
 			return err
 		}
-		switch effectOf(err) {
-		case rejected:
-			return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", err))
-		case maybeExecuted:
-			unknown = unknown || writes
-		}
-		if last == nil || !errors.Is(err, errNotExecuted) || !errors.Is(err, context.DeadlineExceeded) {
-			last = err // an attempt that was cut off did not learn why there is no connection
+		effect := effectOf(err)
+		unknown = unknown || m.writes && effect == maybeExecuted
+		timedOut := errors.Is(err, errNotExecuted) && errors.Is(err, context.DeadlineExceeded)
+		if cause == nil || !timedOut { // a timed-out attempt has no useful cause
+			cause = err
 		}
 		ended := ctx.Err() != nil || d.closed.Load()
-		if unknown && (ended || !repeatable) { // until then, a success would settle the outcome
-			return fault.Wrap(fault.Internal, fmt.Errorf("the outcome of the write is unknown: %w", last))
-		}
-		if !unknown && (ended || time.Since(began) > outageWait) {
-			return fault.Wrap(fault.Unavailable, fmt.Errorf("the database is unavailable: %w", last))
+		switch {
+		case effect == rejected:
+			return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", err))
+		case unknown && (ended || m.once): // until then, another attempt may settle the outcome
+			return fault.Wrap(fault.Internal, fmt.Errorf("the outcome of the write is unknown: %w", cause))
+		case !unknown && (ended || time.Since(began) > outageWait):
+			return fault.Wrap(fault.Unavailable, fmt.Errorf("the database is unavailable: %w", cause))
 		}
 		time.Sleep(retryPause/2 + rand.N(retryPause))
 	}
@@ -99,7 +104,7 @@ func (d *DB) attempt(ctx context.Context, writes bool, st Statement) error {
 	if text, warned := data[warning]; warned && writes && (err == nil || fault.ByCaller(err)) {
 		err = fmt.Errorf("the server warned during the write: %v", text)
 	}
-	if codeOf(err) == "25006" { // read_only_sql_transaction
+	if answer(err).Code == "25006" { // read_only_sql_transaction
 		disconnect(c) // the server is now a standby, and the pool would reuse the connection
 	}
 	return err
@@ -108,9 +113,8 @@ func (d *DB) attempt(ctx context.Context, writes bool, st Statement) error {
 // warning is the key in a connection's CustomData for the text of the last WARNING.
 const warning = "warning"
 
-// keepWarning keeps every WARNING except the one that transaction IDs will run out, which comes
-// with each write for weeks, before the commit. Citus passes the warnings of its nodes on as DEBUG,
-// but with their code, which is of class 01.
+// keepWarning keeps every WARNING, except that transaction IDs will run out: each write brings one
+// for weeks, before its commit. Citus sends the warnings of its nodes as DEBUG, with a code of class 01.
 func keepWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	if (n.SeverityUnlocalized == "WARNING" || strings.HasPrefix(n.Code, "01")) && n.Routine != "GetNewTransactionId" {
 		c.CustomData()[warning] = n.Message
@@ -137,54 +141,45 @@ func NotCommitted(err error) error {
 	return err
 }
 
-// effectOf classifies an error from attempt. An ERROR from the server means
-// that it rolled back; a FATAL or PANIC may come after the commit.
+// effectOf classifies an error from attempt.
 func effectOf(err error) effect {
-	if errors.Is(err, errNotExecuted) {
-		return notExecuted
+	e := answer(err)
+	listed, found := effects[e.Code]
+	if !found {
+		listed, found = effects[e.Code[:min(2, len(e.Code))]]
 	}
-	if fault.ByCaller(err) {
+	_, unreadable := errors.AsType[pgx.ScanArgError](err) // such as a format that a setting of the user has changed
+	// pgx calls "conn closed" safe to retry even if the connection broke after the statement was sent.
+	notSent := pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed)
+	switch {
+	case errors.Is(err, errNotExecuted), notSent:
+		return notExecuted
+	case found && e.SeverityUnlocalized != "PANIC":
+		return listed
+	case e.SeverityUnlocalized == "ERROR", unreadable: // such as a missing table or privilege
 		return rejected
 	}
-	if _, unreadable := errors.AsType[pgx.ScanArgError](err); unreadable {
-		return rejected // such as text in a format that a setting of the user has changed
-	}
-	e, ok := errors.AsType[*pgconn.PgError](err)
-	if !ok {
-		// pgx calls "conn closed" safe to retry even if the connection broke
-		// after the statement was sent.
-		if pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed) {
-			return notExecuted
-		}
-		return maybeExecuted // EOF, reset, deadline, warning
-	}
-	class := e.Code[:min(2, len(e.Code))]
-	switch {
-	case e.SeverityUnlocalized == "PANIC", // perhaps during the commit
-		e.Code == "40003", class == "08", class == "XX": // the connection broke, or an internal error
-		return maybeExecuted
-	case class == "40", class == "53", slices.Contains(retryable, e.Code): // rolled back, or no resources
-		return notExecuted
-	case e.SeverityUnlocalized == "ERROR":
-		return rejected // such as a missing table or privilege, or a value that Validate let through
-	}
-	return maybeExecuted // such as admin_shutdown
+	return maybeExecuted // EOF, reset, deadline, warning; a FATAL or PANIC may come after the commit
 }
 
-// retryable are the codes of other errors of statements that were not executed.
-var retryable = []string{
-	"57P03", // cannot_connect_now
-	"57014", // query_canceled; after the commit it would be a WARNING
-	"25006", // read_only_sql_transaction: the server is no longer the primary
-	"55P03", // lock_not_available
-	"26000", // invalid_sql_statement_name: another server behind a pooler
-	"0A000", // feature_not_supported: cached plan must not change result type
+// effects has the effects of errors of the server by their code, or by its first two characters, the class.
+var effects = map[string]effect{
+	"08":    maybeExecuted, // connection_exception
+	"XX":    maybeExecuted, // internal_error
+	"40003": maybeExecuted, // statement_completion_unknown
+	"40":    notExecuted,   // transaction_rollback
+	"53":    notExecuted,   // insufficient_resources
+	"57P03": notExecuted,   // cannot_connect_now
+	"57014": notExecuted,   // query_canceled; after the commit it would be a WARNING
+	"25006": notExecuted,   // read_only_sql_transaction: the server is no longer the primary
+	"55P03": notExecuted,   // lock_not_available
+	"26000": notExecuted,   // invalid_sql_statement_name: another server behind a pooler
+	"0A000": notExecuted,   // feature_not_supported: cached plan must not change result type
 }
 
-// codeOf returns the code of an error of the server, or "".
-func codeOf(err error) string {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.Code
-	}
-	return ""
+// answer returns the error that the server has sent, or an empty one.
+func answer(err error) *pgconn.PgError {
+	e := &pgconn.PgError{}
+	_ = errors.As(err, &e)
+	return e
 }

@@ -157,21 +157,18 @@ func (s *Store) Pets(ctx context.Context, q pets.ListQuery) (page pets.ListPage,
 	return page, err
 }
 
-var maxPageText = strconv.Itoa(pets.MaxPageText)
-
 // selectList returns the statement that selects the pets of q, and its arguments. A page ends with
-// the pet that brings its texts to pets.MaxPageText; the names after it are not sent. The limit is
-// text: with a parameter, PostgreSQL plans each page anew.
-//
-// With WHERE status = $1 AND id > $2 ORDER BY id, the planner may scan the primary key for
-// pets of the status, all of which may be at its end. Only the index of both columns has the
-// order of (status, id).
+// the pet that brings its texts to pets.MaxPageText, so the names after it are not sent.
 func selectList(q pets.ListQuery) (sql string, args []any) {
-	where, order, args := "id > $1", " ORDER BY id", []any{q.After}
+	where, order, args := "id > $1", "id", []any{q.After}
 	if q.Status != "" {
-		where, order, args = "(status, id) > ($1, $2) AND status <= $1", " ORDER BY status, id", []any{string(q.Status), q.After}
+		// With status = $1 AND id > $2, the planner may scan the primary key for pets of the
+		// status, all of which may be at its end. Only the index of both columns has this order.
+		where, order, args = "(status, id) > ($1, $2) AND status <= $1", "status, id", []any{string(q.Status), q.After}
 	}
-	return "SELECT id, CASE WHEN coalesce(sum(octet_length(name)) OVER earlier, 0) < " + maxPageText + " THEN name ELSE '' END, category_id, status" +
-		" FROM (SELECT " + petList + " FROM petstore.pets WHERE " + where + order + " LIMIT " + strconv.Itoa(q.Limit+1) + ") page" +
-		" WINDOW earlier AS (" + order + " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)" + order, args
+	limit := strconv.Itoa(q.Limit + 1) // as a parameter, PostgreSQL would plan each page anew
+	page := "SELECT " + petList + " FROM petstore.pets WHERE " + where + " ORDER BY " + order + " LIMIT " + limit
+	earlier := "sum(octet_length(name)) OVER (ORDER BY " + order + ") - octet_length(name)" // the bytes of the names before
+	name := "CASE WHEN " + earlier + " < " + strconv.Itoa(pets.MaxPageText) + " THEN name ELSE '' END"
+	return "SELECT id, " + name + ", category_id, status FROM (" + page + ") page ORDER BY " + order, args
 }
