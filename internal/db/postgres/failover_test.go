@@ -19,7 +19,8 @@ import (
 )
 
 // TestFaultUnderLoad makes the primary fail while 16 clients insert notes. The
-// remaining server must hold every acknowledged note exactly once.
+// remaining server must hold every acknowledged note exactly once, and take one from a client that
+// was idle.
 func TestFaultUnderLoad(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(t *testing.T, primary *pgtest.Server){
@@ -33,13 +34,18 @@ func TestFaultUnderLoad(t *testing.T) {
 			t.Parallel()
 			primary, standby := pgtest.Pair(t)
 			refused(t, standby.Address("postgres"), "the server is a standby")
-			l := pgtest.Load(t, mustOpen(t, pgtest.Address("postgres", primary.Host(), standby.Host())).insert)
+			address := pgtest.Address("postgres", primary.Host(), standby.Host())
+			l, quiet := pgtest.Load(t, mustOpen(t, address).insert), mustOpen(t, address)
+			quiet.mustInsert(t)
 			l.Wait(t, time.Minute, 300)
 			fault(t, primary)
 			standby.Promote(t)
 			l.Wait(t, 30*time.Second, 1) // generous for all faults but a hang
 			l.Wait(t, time.Minute, 300)
 			l.Check(t, standby.Address("postgres"), "notebook.notes", "text")
+			if _, err := quiet.insert(t.Context(), "quiet", true); err != nil { // its idle connection leads nowhere
+				t.Errorf("a client that was idle: got error %v", err)
+			}
 		})
 	}
 }

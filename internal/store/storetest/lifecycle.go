@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -112,21 +113,28 @@ func testLoad(t *testing.T, f Factory) {
 	}
 }
 
-// everyMethod calls every method with ctx and returns the errors.
-func everyMethod(ctx context.Context, s store.Store) map[string]error {
+// EveryMethod calls every method but Failed and Close with ctx, and returns the errors. The store
+// should have a key with the ID abcdefgh.
+func EveryMethod(ctx context.Context, t testing.TB, s store.Store) map[string]error {
 	errs := map[string]error{"Ping": s.Ping(ctx)}
 	_, errs["CreatePet"] = s.CreatePet(ctx, example.Pet(), pets.IdempotencyKey{})
 	_, errs["Pet"] = s.Pet(ctx, 1)
-	for _, q := range listQueries() {
+	_, errs["Pets"] = s.Pets(ctx, pets.ListQuery{Limit: 1})
+	for filter, q := range example.Filters() {
 		q.Limit = 1
-		_, errs[fmt.Sprintf("Pets %+v", q)] = s.Pets(ctx, q)
+		_, errs["Pets by "+filter] = s.Pets(ctx, q)
 	}
-	_, errs["ForgetIdempotencyKeys"] = s.ForgetIdempotencyKeys(ctx, noon)
+	_, errs["ForgetIdempotencyKeys"] = s.ForgetIdempotencyKeys(ctx, time.Now().Add(time.Hour))
 	errs["CreateKey"] = s.CreateKey(ctx, newKey("latelate", noon))
 	_, errs["Key"] = s.Key(ctx, "abcdefgh")
 	_, errs["Keys"] = s.Keys(ctx)
 	_, errs["RevokeKey"] = s.RevokeKey(ctx, "abcdefgh", noon)
 	errs["RecordKeyUse"] = s.RecordKeyUse(ctx, map[string]time.Time{"abcdefgh": noon})
+	for m := range reflect.TypeFor[store.Store]().Methods() {
+		if _, called := errs[m.Name]; !called && m.Name != "Failed" && m.Name != "Close" {
+			t.Errorf("EveryMethod does not call %s", m.Name)
+		}
+	}
 	return errs
 }
 
@@ -137,7 +145,7 @@ func testClose(t *testing.T, f Factory) {
 	pet, key := mustCreate(t, s, example.Pet()), mustCreateKey(t, s, newKey("abcdefgh", noon))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	errs := everyMethod(ctx, s)
+	errs := EveryMethod(ctx, t, s)
 	for what, err := range errs {
 		if err != nil {
 			wantKind(t, what+" with an ended context", err, fault.Unavailable)
@@ -158,7 +166,7 @@ func testClose(t *testing.T, f Factory) {
 	default:
 	}
 	concurrently(4, func(int) { mustClose(t, s) })
-	for what, err := range everyMethod(t.Context(), s) {
+	for what, err := range EveryMethod(t.Context(), t, s) {
 		wantKind(t, what+" after Close", err, fault.Unavailable)
 	}
 }
