@@ -27,7 +27,7 @@ func addFlag[T any](flags *pflag.FlagSet, value *T, parse func(string) (T, error
 	})
 }
 
-// No environment variable sets the flags withoutVariable.
+// withoutVariable lists the flags that have no environment variable.
 var withoutVariable = []string{"help", "version", "force"}
 
 // variableOf returns the name of the environment variable that sets a flag, or "".
@@ -84,18 +84,18 @@ func variablesOf(cmd *cobra.Command) (names []string) {
 // fixedKeys returns the keys in PETSTORE_API_KEYS or in the file that
 // PETSTORE_API_KEYS_FILE names, separated by commas or white space.
 func fixedKeys(variables map[string]string) ([]string, error) {
-	source, text := keysVariable, variables[keysVariable]
-	if path := variables[keysFileVariable]; path != "" {
-		if text != "" {
-			return nil, misuse("both %s and %s are set; unset one of them", keysVariable, keysFileVariable)
-		}
+	source, text, path := keysVariable, variables[keysVariable], variables[keysFileVariable]
+	switch {
+	case text == "" && path == "":
+		return nil, nil
+	case text != "" && path != "":
+		return nil, misuse("both %s and %s are set; unset one of them", keysVariable, keysFileVariable)
+	case path != "":
 		content, err := os.ReadFile(path)
 		if err != nil {
 			return nil, misuse("%s: %w", keysFileVariable, err)
 		}
 		source, text = keysFileVariable+": "+path, string(content)
-	} else if text == "" {
-		return nil, nil
 	}
 	fixed := strings.Fields(strings.ReplaceAll(text, ",", " "))
 	if len(fixed) == 0 {

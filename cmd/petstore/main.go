@@ -92,7 +92,7 @@ func run(ctx context.Context, args []string, env *environment) int {
 	return status
 }
 
-// commands are those for any store. The file of a kind of store adds its own.
+// commands are the commands for all kinds of stores. A kind's own file may add more.
 var commands = []func(*environment) *cobra.Command{serveCommand, keysCommand, migrateCommand}
 
 func rootCommand(env *environment) *cobra.Command {

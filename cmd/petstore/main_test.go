@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){service.Name: main})
 }
 
-// TestScripts runs testdata/script on each kind of store, whose name is a condition. In addition
-// to testscript's own commands, scripts have these:
+// TestScripts runs testdata/script on each kind of store. The name of the kind is a condition in
+// scripts, which have these commands beside testscript's own:
 //
 //	exits STATUS COMMAND...        run a command that must exit with STATUS
 //	capture NAME FILE REGEXP       set $NAME to the group of REGEXP in a file, or in stdout
@@ -136,7 +136,7 @@ func request(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func certify(ts *testscript.TestScript, _ bool, args []string) {
-	s := httptest.NewTLSServer(nil) // has one
+	s := httptest.NewTLSServer(nil) // it has a certificate
 	defer s.Close()
 	key, err := x509.MarshalPKCS8PrivateKey(s.TLS.Certificates[0].PrivateKey)
 	ts.Check(err)
@@ -166,7 +166,7 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// TestLastWord checks what a command says if it is not known whether something was done.
+// TestLastWord checks the message of a command that cannot know whether it created a key.
 func TestLastWord(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

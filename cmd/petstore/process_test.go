@@ -25,7 +25,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// giveUp limits all waiting; it is reached only if something hangs.
+// giveUp limits how long a test waits for a process that hangs.
 const giveUp = 2 * time.Minute
 
 // process is a running server.
@@ -33,14 +33,14 @@ type process struct {
 	*exec.Cmd
 	address string // http://HOST:PORT, or empty on a Unix socket
 	log     io.Closer
-	rest    *bufio.Reader // of the log, after the line "serving"
-	ended   chan struct{} // of a script
+	rest    *bufio.Reader // the log after the line "serving"
+	ended   chan struct{} // closed at the end of a process that a script started
 }
 
 var servingLine = regexp.MustCompile(`"msg":"serving","address":"(|https?://[^"/]+)/v1"`)
 
-// start completes and starts the command of a server, and waits until it serves. What is
-// read of its log also goes to seen.
+// start starts the command of a server and waits until it serves. All that is read from its
+// log is copied to seen.
 func start(cmd *exec.Cmd, seen io.Writer) (*process, error) {
 	log, err := cmd.StderrPipe()
 	if err = errors.Join(err, cmd.Start()); err != nil {
@@ -112,7 +112,7 @@ func wantExit(t *testing.T, cmd *exec.Cmd, signal syscall.Signal, want string) {
 	}
 }
 
-// TestLogWithoutReader checks that a server goes on if the reader of its log is gone.
+// TestLogWithoutReader checks that a server survives the reader of its log.
 func TestLogWithoutReader(t *testing.T) {
 	t.Parallel()
 	s := startLogged(t, "--store", "memory:")
@@ -134,12 +134,13 @@ func TestSecondSignal(t *testing.T) {
 	wantExit(t, s.Cmd, syscall.SIGTERM, "signal: terminated")
 }
 
-// TestSockets checks that a server takes all sockets that systemd passes, and leaves them.
+// TestSockets checks that a server listens on all sockets that systemd passes, and does not
+// remove them.
 func TestSockets(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
 	defer cancel()
-	// systemd sets the process, which exec keeps
+	// LISTEN_PID is the server's, because exec does not change it.
 	cmd := exec.CommandContext(ctx, "sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=2 exec petstore serve --store memory: --drain 0s")
 	cmd.Env = append(os.Environ(), keysVariable+"="+fixedKey)
 	path := t.TempDir() + "/http.sock"
@@ -178,14 +179,13 @@ func TestSockets(t *testing.T) {
 	}
 }
 
-// TestOddSockets checks that sockets which cannot be served are refused, and an address
-// beside others.
+// TestOddSockets checks that a socket for datagrams is refused, and so is --addr with sockets.
 func TestOddSockets(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{"": "no stream", " --addr 127.0.0.1:0": "omit --addr"} {
 		var out bytes.Buffer
 		env := testEnvironment(&out)
-		env.sockets = []net.Listener{nil} // one for datagrams
+		env.sockets = []net.Listener{nil} // a socket for datagrams
 		got := run(t.Context(), strings.Fields("serve --store memory:"+args), env)
 		if got != 2 || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: got %d, %s, want 2, %s", args, got, &out, want)
@@ -199,9 +199,9 @@ func TestUnreadOutput(t *testing.T) {
 	unread(t, "serve --drain 0s --store memory:", `"variable":"PETSTORE_STROE"`, 1, nil)
 }
 
-// unread runs a command of which nobody reads what it prints after a line with a text, and checks
-// that it ends with a status after fail or, if that is nil, after a signal. A server answers probes
-// before, and says that it is not ready.
+// unread runs a command, reads its output up to a line that contains until, and no more. It
+// checks that a server then is not ready, and that after fail, or a signal if fail is nil, the
+// command exits with a status.
 func unread(t *testing.T, args, until string, want int, fail func(url string)) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -253,7 +253,7 @@ func unread(t *testing.T, args, until string, want int, fail func(url string)) {
 	<-returned
 }
 
-// forgetting is a store that notes that old idempotency keys are deleted.
+// forgetting is a store that calls begun when old idempotency keys are to be deleted.
 type forgetting struct {
 	store.Store
 	begun func()
@@ -283,8 +283,8 @@ func TestForgetting(t *testing.T) {
 	}
 }
 
-// TestTerminal checks that a server creates a key if there is none, but only if a terminal
-// shows all that it prints.
+// TestTerminal checks that a server creates a missing key only if all its output goes to a
+// terminal.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)

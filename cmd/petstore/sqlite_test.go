@@ -16,8 +16,8 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-// TestLastWordOnFile checks that an error which says what was done gets no other last word, and
-// that a backup of an altered schema is a warning.
+// TestLastWordOnFile checks that nothing is added to an error that says what was done, and that
+// a backup of an altered schema causes a warning.
 func TestLastWordOnFile(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
@@ -35,8 +35,8 @@ func TestLastWordOnFile(t *testing.T) {
 	}
 }
 
-// TestRoot checks that root is refused where the folder of a store or of a backup belongs to
-// another user, or others may write to it, also behind a link, and touches nothing.
+// TestRoot checks that commands of root refuse a store or a backup in a folder that others may
+// change, also through a link, and create no file there.
 func TestRoot(t *testing.T) {
 	t.Parallel()
 	theirs := filepath.Join(t.TempDir(), "theirs")
@@ -70,8 +70,8 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// TestUnreadFile checks that a server whose file is moved, and a command, end although nobody
-// reads what they print.
+// TestUnreadFile checks that a command ends although nobody reads its output, and that so does
+// a server when its file is moved.
 func TestUnreadFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pets.db")
 	unread(t, "serve --drain 0s --store sqlite:"+file, `"msg":"serving"`, 1, func(url string) {

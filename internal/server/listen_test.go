@@ -61,7 +61,7 @@ func (l lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// TestTLS checks what is served, and that clients that leave or speak no TLS are no warnings.
+// TestTLS checks what is served over TLS, and that failed handshakes are logged at DEBUG.
 func TestTLS(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -100,7 +100,7 @@ func TestTLS(t *testing.T) {
 	if got, want := header.Get("Strict-Transport-Security"), "max-age=31536000"; got != want {
 		t.Errorf("Strict-Transport-Security: got %q, want %s", got, want)
 	}
-	// The connection must not be reset before the response to too large a header is read.
+	// The response to a large header must arrive before a reset.
 	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nX: "+strings.Repeat("x", 64<<10))
 	if response, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 431 ") {
 		t.Errorf("a large header: got %q, error %v, want 431", response, err)
@@ -115,7 +115,8 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestListen has many processes start on the Unix socket that a killed one left.
+// TestListen checks that of many servers that start at once on the Unix socket of a killed one,
+// one replaces it.
 func TestListen(t *testing.T) {
 	dir := t.TempDir()
 	path := dir + "/http.sock"
@@ -227,8 +228,8 @@ func TestConnectionLimit(t *testing.T) {
 	})
 }
 
-// TestAdmin checks that connections to the admin address are few and soon end, so that
-// probes are answered there whatever others do, and what it serves.
+// TestAdmin checks what the admin address serves, and that idle connections do not keep it from
+// answering probes.
 func TestAdmin(t *testing.T) {
 	inBubble(t, Options{Profiles: true}, func(s *running) {
 		for range 10 * adminConnections {
@@ -258,8 +259,8 @@ func TestAdmin(t *testing.T) {
 	})
 }
 
-// TestConnections checks whether a response says that the connection will be closed, and
-// when it ends if the client does not go on.
+// TestConnections checks which responses announce the end of the connection, and when the server
+// closes it if the client sends no more.
 func TestConnections(t *testing.T) {
 	const length, chunked = "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n"
 	for _, c := range []struct {

@@ -23,7 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// testHandler has the probes, and paths that begin the name of what they do.
+// testHandler serves the probes, and paths that are named for what they do.
 type testHandler struct {
 	stopping atomic.Bool
 	running  chan struct{} // receives a value for each request to /hang, and each failure of /large
@@ -58,7 +58,7 @@ func (h *testHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newServer returns a server of a testHandler, with what o leaves out.
+// newServer returns a server of a testHandler. It completes o.
 func newServer(t *testing.T, o Options) (*Server, *testHandler) {
 	t.Helper()
 	h := &testHandler{running: make(chan struct{}, 1), done: make(chan struct{})}
@@ -161,7 +161,7 @@ func (s *running) wantTime(want time.Duration) {
 	}
 }
 
-// roundTrip sends data and returns the response, whose status is 0 if there is none.
+// roundTrip sends data and returns the response, or one with the status 0 if none arrives.
 func roundTrip(conn net.Conn, data string) http.Response {
 	go func() { _, _ = io.WriteString(conn, data) }()
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -186,8 +186,8 @@ func (blocked) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// TestDrain checks what ends a server with a drain, what a client sees of it, and that it
-// does not wait for the log.
+// TestDrain checks which signals drain a server, what clients see meanwhile, and that a blocked
+// log does not delay the end.
 func TestDrain(t *testing.T) {
 	for cause, drain := range map[error]time.Duration{
 		sigterm: time.Hour, Interrupted{syscall.SIGHUP}: time.Hour, Interrupted{syscall.SIGINT}: 0, io.EOF: 0,
@@ -244,8 +244,8 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// TestFailure checks that a service that fails ends the drain, once the requests that run
-// have their responses.
+// TestFailure checks that a failed service ends the drain, but only after the responses to
+// requests in flight.
 func TestFailure(t *testing.T) {
 	inBubble(t, Options{Drain: time.Hour}, func(s *running) {
 		status := make(chan int)
@@ -262,7 +262,7 @@ func TestFailure(t *testing.T) {
 	})
 }
 
-// TestStop checks that the stop does not wait for a request for ever.
+// TestStop checks that a request that hangs does not delay the stop for ever.
 func TestStop(t *testing.T) {
 	inBubble(t, Options{Drain: 5 * time.Second}, func(s *running) {
 		conn := s.dial()
