@@ -55,7 +55,7 @@ func (d *DB) Write(ctx context.Context, f func(Conn) error) error {
 	return <-j.done
 }
 
-// runJobs runs all waiting jobs in one transaction, and again until the database is closed.
+// runJobs runs the waiting jobs in batches until the database is closed.
 func (d *DB) runJobs() {
 	defer close(d.ended)
 	expected := 1 // callers that may come back
@@ -66,15 +66,12 @@ func (d *DB) runJobs() {
 	}
 }
 
-// gather returns first and the jobs that wait behind it. If these are fewer than expected, it
-// waits for more, up to returnTime.
+// gather returns first and the jobs that follow it, once there are as many as expected or
+// returnTime is over.
 func (d *DB) gather(first *job, expected int) []*job {
 	batch := []*job{first}
 	late := time.After(returnTime)
-	for len(batch) < maxBatch {
-		if len(batch) >= expected && len(d.jobs) == 0 {
-			return batch
-		}
+	for len(batch) < expected {
 		select {
 		case j, ok := <-d.jobs:
 			if !ok {

@@ -15,24 +15,25 @@ import (
 	"example.com/petstore/internal/fault"
 )
 
-// Callers that write again as soon as they have an answer share commits.
+// A caller whose turn comes waits for one that has just been answered, and both share a commit.
 func TestCallersComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := open(t, newPath(t))
 		defer mustClose(t, d)
+		began, answered := time.Now(), make(chan struct{})
 		var wg sync.WaitGroup
-		for i := range 32 {
-			wg.Go(func() {
-				time.Sleep(time.Duration(i%2) * returnTime / 2) // two halves
-				for range 50 {
-					mustCreate(t, d, "a")
-					time.Sleep(returnTime / 2)
-				}
-			})
-		}
+		wg.Go(func() {
+			_ = d.Write(t.Context(), func(Conn) error { <-answered; return nil })
+			time.Sleep(returnTime / 2)
+			mustCreate(t, d, "again")
+		})
+		synctest.Wait()
+		wg.Go(func() { mustCreate(t, d, "a") })
+		synctest.Wait()
+		close(answered)
 		wg.Wait()
-		if commits := d.commits.Load(); commits > 1600/20 {
-			t.Errorf("got %d commits of 1600 writes, want at least 20 in each", commits)
+		if commits, took := d.commits.Load(), time.Since(began); commits != 2 || took != returnTime/2 {
+			t.Errorf("got %d commits in %v, want 2 in %v, as soon as the first caller is back", commits, took, returnTime/2)
 		}
 	})
 }
