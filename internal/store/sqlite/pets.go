@@ -153,8 +153,5 @@ func (s *Store) Pets(ctx context.Context, q pets.ListQuery) (page pets.ListPage,
 		}
 		return rows.Err()
 	})
-	if err != nil {
-		return pets.ListPage{}, err
-	}
-	return page, nil
+	return page, err
 }
