@@ -1,5 +1,4 @@
-// Package db has what the databases in the packages below it share: the options and the
-// errors of opening one, for errors.Is.
+// Package db declares the options, errors and reports that the databases below it share.
 //
 //	books, err := schema.Open(ctx, "books.db", db.Options{Logger: logger}) // a sqlite.Schema
 //	...
@@ -28,8 +27,8 @@ type Options struct {
 	Logger      *slog.Logger // reports a new database, a migration and damage; may be nil
 }
 
-// Errors of opening a database and of commands on it. Their texts are parts of sentences
-// that begin with its path or address. The command line has advice on all but ErrNewer.
+// Errors of opening a database and of commands on it. Each text continues a sentence that
+// begins with the path or address. The command line has advice on all but ErrNewer.
 var (
 	ErrNone          = errors.New("there is no store")
 	ErrOutdated      = errors.New("its schema is older than this program's")
@@ -51,19 +50,19 @@ func GaveUp(cause error) error {
 	return fault.Wrap(fault.Unavailable, fmt.Errorf("the request timed out or was canceled: %w", cause))
 }
 
-// Report describes a database in a file that was read in full.
+// Report describes a database file that was read in full.
 type Report struct {
 	Path   string // the backup that was written or restored
 	Schema int64  // the version
 	Rows   []Rows // of the program's tables
 	Bytes  int64
 
-	Altered error // says how the schema differs from a fresh one of that version; else nil
+	Altered error // how the schema differs from a fresh one of that version, or nil
 }
 
 // Rows is the number of rows of a table.
 type Rows struct {
 	Table  string
 	Count  int64
-	LastID int64 // above which a restored database gives identifiers; otherwise 0
+	LastID int64 // after a restore, new identifiers are greater; otherwise 0
 }

@@ -21,15 +21,14 @@ import (
 // Schema is what a program keeps in its databases.
 type Schema struct {
 	Migrations fs.FS    // goose's files, at its top
-	Tables     []string // the program's; a database that has none of them is another's
+	Tables     []string // a database without any of them is another program's
 	statements []string
 }
 
-// Statement is a statement of a Schema, which each connection prepares when it is made.
+// Statement is a statement of a Schema, which each connection prepares.
 type Statement struct{ index int }
 
-// Statement adds a statement to the schema. It is for variables of the package that has the
-// schema, since databases that are open do not know it.
+// Statement adds a statement to the schema. Call it before any database is opened.
 func (s *Schema) Statement(query string) Statement {
 	s.statements = append(s.statements, query)
 	return Statement{len(s.statements) - 1}
@@ -97,7 +96,7 @@ func (d *DB) Close() error {
 	if d.faults.check() == nil {
 		d.checkpoint(0)
 	}
-	if d.faults.mayCopyLog() { // closing the last connection copies it, and ignores errors
+	if d.faults.mayCopyLog() { // closing the connections copies the log and ignores errors
 		return d.release()
 	}
 	select {
@@ -126,7 +125,7 @@ var (
 	toRead = url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout=5000"}}
 )
 
-// connect returns a pool of one connection, which the first query makes.
+// connect returns a pool of one connection, made by the first query.
 func connect(file string, options url.Values) *sql.DB {
 	address := "file:" + (&url.URL{Path: file}).EscapedPath() + "?_error_rc=1&" + options.Encode()
 	conn, _ := sql.Open("sqlite", address) // fails only without the driver
@@ -148,9 +147,9 @@ func (c Conn) Stmt(s Statement) *sql.Stmt {
 	return c.prepared[s.index]
 }
 
-// prepare prepares the statements of the schema and checks that SQLite took the pragmas of the
-// options: it ignores one that it does not know. Preparing reads from the file: if that were
-// emptied before the first read of a connection, SQLite would remove the log.
+// prepare prepares the statements and checks that the pragmas of the options are set: SQLite
+// ignores unknown ones. Preparing also reads the file. If the file were emptied before the first
+// read of a connection, SQLite would remove the log.
 func (s *Schema) prepare(ctx context.Context, conn *sql.DB, options url.Values) (c Conn, err error) {
 	for _, pragma := range options["_pragma"] {
 		name, want, _ := strings.Cut(pragma, "=")

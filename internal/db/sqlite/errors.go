@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -19,16 +18,14 @@ func hasCode(err error, codes ...int) bool {
 	return ok && (slices.Contains(codes, e.Code()) || slices.Contains(codes, e.Code()&0xff))
 }
 
-// classify converts an SQLite error to a *fault.Error. A failed write is Unavailable,
-// because only the last write of a transaction makes its part of the log valid. Other
-// errors, such as a failure to enlarge the index, may come after that.
+// classify converts an SQLite error to a *fault.Error. A failed write is Unavailable, because
+// only the last write of a transaction makes its part of the log valid. Other errors may
+// come after that write, for example one of enlarging the index.
 func classify(err error) error {
 	_, classified := errors.AsType[*fault.Error](err)
 	switch {
 	case err == nil, classified, errors.Is(err, sql.ErrNoRows):
 		return err
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return db.GaveUp(err)
 	case isBusy(err):
 		return fault.Wrap(fault.Unavailable, fmt.Errorf("the store is busy, or another program has locked it: %w", err))
 	case isFull(err):
@@ -63,7 +60,7 @@ func explain(path string, err error) error {
 	case isCorrupt(err):
 		return fmt.Errorf("%s %w: %w", path, db.ErrDamaged, err)
 	case hasCode(err, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY):
-		err = errors.New("permission denied for it or its folder, its full path is longer than 490 bytes, or the disk failed")
+		err = errors.New("permission denied for it or its folder, the disk is read-only or failed, or its full path is longer than 490 bytes")
 	case isBusy(err), isFull(err):
 		err = classify(err)
 	}

@@ -18,7 +18,7 @@ import (
 // through record. A write calls check before it begins and after its commit.
 type faults struct {
 	path   string                 // of the database, or of a link to it
-	files  map[string]fs.FileInfo // it and those beside it, as they were when it was opened
+	files  map[string]fs.FileInfo // the database and those beside it, when they were opened
 	logger *slog.Logger
 	failed chan error // holds one error
 
@@ -77,8 +77,8 @@ func (f *faults) replaced(name string) bool {
 	return err != nil || !os.SameFile(f.files[name], info) || name == f.path && info.Size() == 0
 }
 
-// mayCopyLog reports whether the log may still be copied into the file. After a failure it is
-// left to the next process, unless only the log or another file beside the database is gone.
+// mayCopyLog reports whether the log may be copied into the file. After a failure it may not, and
+// is left to the next process, unless the failure is that a file beside the database was replaced.
 func (f *faults) mayCopyLog() bool {
 	failure := f.failure.Load()
 	return failure == nil || errors.Is(failure, errReplaced) && !f.replaced(f.path)

@@ -58,11 +58,11 @@ func resolve(path string) (file string, err error) {
 	return file, nil
 }
 
-// checkFile rejects a file that SQLite would read wrongly: one with hard links, or that is
-// a mount, since its log depends on its name, and one beside the log of another, which
-// SQLite would remove or apply to it. An empty file counts as missing.
+// checkFile rejects a file that SQLite would open with the wrong log: one with hard links or
+// mounted alone, because the log goes by the name, and a missing file or a backup beside the
+// log of another database. An empty file counts as missing.
 func checkFile(file string) error {
-	for _, suffix := range suffixes { // links are not followed, but SQLite's error would not say why
+	for _, suffix := range suffixes { // SQLite refuses links too, but does not say why
 		if info, err := os.Lstat(file + suffix); err == nil && !info.Mode().IsRegular() {
 			return fmt.Errorf("%s beside it is not a regular file; remove it", file+suffix)
 		}
@@ -90,8 +90,8 @@ func checkFile(file string) error {
 	return nil
 }
 
-// isBackup reports whether the header says that the file has no write-ahead log, as a backup
-// until it is opened; see https://www.sqlite.org/fileformat2.html#file_format_version_numbers.
+// isBackup reports whether the file has no write-ahead log, as a backup until it is opened. See
+// https://www.sqlite.org/fileformat2.html#file_format_version_numbers for its header.
 func isBackup(file string) bool {
 	var header [20]byte
 	if f, err := os.Open(file); err == nil {

@@ -65,8 +65,8 @@ func (s *Schema) Migrate(ctx context.Context, path string, logger *slog.Logger) 
 	return d.version, s.newest(), d.Close()
 }
 
-// open opens the file, which it creates if it may. If no other process has the file, it is
-// locked exclusively until it is open: the log is recovered and the schema migrated once.
+// open opens the file, or creates it if mustExist is false. If no other process has it, the lock
+// is exclusive until the last step: one process alone recovers the log and migrates.
 func (d *DB) open(ctx context.Context, mustExist bool) error {
 	err := checkFile(d.file)
 	if errors.Is(err, db.ErrNone) && !mustExist {
@@ -76,15 +76,14 @@ func (d *DB) open(ctx context.Context, mustExist bool) error {
 		return err
 	}
 	alone, err := d.lock.TryLock()
-	if err == nil && alone {
-		err = d.recoverLog()
-	} else if err == nil {
-		err = d.shareLock(ctx)
-	}
 	if err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{d.migrate, d.connect, d.keepLog, d.watch, d.shareLock} {
+	first := d.shareLock
+	if alone {
+		first = d.recoverLog
+	}
+	for _, step := range []func(context.Context) error{first, d.migrate, d.connect, d.keepLog, d.watch, d.shareLock} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -92,7 +91,7 @@ func (d *DB) open(ctx context.Context, mustExist bool) error {
 	return nil
 }
 
-// create creates the file, if it is not there. SQLite gives its mode to those beside it.
+// create creates the file if there is none. SQLite gives the files beside it the same mode.
 func (d *DB) create() error {
 	f, err := os.OpenFile(d.file, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -120,8 +119,8 @@ func (d *DB) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// keepLog makes SQLite keep the log and its index when the writer is closed. If they had to be
-// made again, nothing could be read on a full disk.
+// keepLog makes SQLite keep the log and its index when the writer is closed. On a full disk, it
+// could not make them again, and so read nothing.
 func (d *DB) keepLog(ctx context.Context) error {
 	conn, err := d.writer.Conn(ctx)
 	if err != nil {
@@ -144,14 +143,14 @@ func (d *DB) watch(context.Context) (err error) {
 	return syncDir(d.file)
 }
 
-// newLock returns the lock of the database, not yet held. Every open DB holds it shared, and a
-// restore exclusively; see DB.open, too. The lock file is never removed.
+// newLock returns the lock of a database, not yet held. An open DB holds it shared, a restore
+// exclusively. The lock file is never removed.
 func newLock(file string) *flock.Flock {
 	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o600))
 }
 
-// shareLock makes the lock a shared one, if it is not. The lock can be free for a moment.
-// A restore that takes it then fails, because the connections have SQLite's own.
+// shareLock takes the lock shared. If it was exclusive, it is free for a moment: a restore that
+// takes it then fails, because the connections have SQLite's own locks.
 func (d *DB) shareLock(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -162,9 +161,9 @@ func (d *DB) shareLock(ctx context.Context) error {
 	return err
 }
 
-// recoverLog writes the log that another process left anew and copies it into the file: after
-// a failed fsync, the kernel may consider lost pages written. It needs d.lock exclusively.
-func (d *DB) recoverLog() error {
+// recoverLog rewrites the log that another process left, and copies it into the file. After a
+// failed fsync, the kernel may take lost pages for written. The lock must be exclusive.
+func (d *DB) recoverLog(context.Context) error {
 	log, err := os.OpenFile(d.file+logSuffix, os.O_RDWR|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -187,7 +186,7 @@ func (d *DB) recoverLog() error {
 	return errors.Join(tx.Rollback(), conn.Close())
 }
 
-// migrate brings the schema up to date, if no trigger changes what this program writes.
+// migrate brings the schema up to date. It rejects a trigger that may change what is written.
 func (d *DB) migrate(ctx context.Context) (err error) {
 	d.version, err = d.schema.version(ctx, d.writer)
 	if err != nil {
@@ -222,8 +221,8 @@ func (s *Schema) newest() int64 {
 	return newest
 }
 
-// version returns the version of the schema in the database, or 0 if there is none. It
-// rejects tables of another program and a version that is newer than the program's.
+// version returns the version of the schema, or 0 if there is none. It rejects a database of
+// another program and a newer version.
 func (s *Schema) version(ctx context.Context, conn *sql.DB) (version int64, err error) {
 	tables, err := texts(ctx, conn, tableNames)
 	if err != nil || len(tables) == 0 {
@@ -245,8 +244,8 @@ const (
 	tableNames   = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`
 )
 
-// Queries that compare a schema with a fresh one, which is an argument in JSON. They ignore what
-// SQLite makes itself, as for ANALYZE, and goose's table, which goose may come to make otherwise.
+// Queries of a schema. The last two compare it with a fresh one, given in JSON. They ignore the
+// tables of SQLite, as for ANALYZE, and of goose, which its next release may make otherwise.
 const (
 	objects = `SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND
 		NOT (type IN ('table', 'index') AND (tbl_name LIKE 'sqlite\_%' ESCAPE '\' OR tbl_name = '` + versionTable + `'))`
@@ -262,8 +261,8 @@ const (
 		(lower(found.tbl_name) IN (SELECT lower(name) FROM fresh) OR lower(found.tbl_name) = '` + versionTable + `')`
 )
 
-// compare returns what a query finds that compares the schema of a database with one that
-// was freshly migrated to a version, such as "no index by_name" or "another table notes".
+// compare returns the differences of a schema from a fresh one of a version, such as "no index
+// by_name" or "another table notes". The query is differences or differentTriggers.
 func (s *Schema) compare(ctx context.Context, conn *sql.DB, version int64, query string) ([]string, error) {
 	fresh := connect("", url.Values{"mode": {"memory"}})
 	defer fresh.Close()

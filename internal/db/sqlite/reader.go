@@ -22,9 +22,6 @@ func (s *Schema) Read(ctx context.Context, path string, f func(Conn) error) erro
 	}
 	defer source.Close()
 	version, err := s.version(ctx, source)
-	if err == nil && version == 0 {
-		err = db.ErrNone
-	}
 	if err != nil {
 		return explain(path, err)
 	}
@@ -54,8 +51,8 @@ func openFile(ctx context.Context, path string) (*sql.DB, error) {
 	return conn, nil
 }
 
-// checkReadable rejects a file that this process cannot read without harm: unless it is a backup,
-// SQLite may leave files beside it, which would be closed to its owner if they are another's.
+// checkReadable rejects a file of another account, unless it is a backup: SQLite may leave files
+// beside it, which its owner could not open.
 func checkReadable(file string) error {
 	err := checkFile(file)
 	if isBackup(file) && (err == nil || errors.Is(err, errMounted)) {

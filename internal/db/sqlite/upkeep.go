@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -40,9 +41,9 @@ func (s *Schema) Backup(ctx context.Context, path, to string, force bool) (r db.
 	return r, nil
 }
 
-// Restore replaces the database at path with a verified copy of the backup named from; see
-// raiseIDs, too. It fails while any program has the database open and, without force, if there
-// is one. If Restore fails and Report.Path is empty, nothing was replaced.
+// Restore replaces the database at path with a verified copy of the backup named from, which
+// continues with new identifiers. It fails while any program has the database open and, without
+// force, if there is one. If it fails and Report.Path is empty, nothing was replaced.
 func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r db.Report, err error) {
 	file, err := resolve(path)
 	if err != nil {
@@ -87,8 +88,8 @@ func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r 
 	return r, nil
 }
 
-// replace renames temp to file. SQLite keeps other programs from the old database meanwhile,
-// after copying its log into it. A file that SQLite cannot read stays as it is until then.
+// replace renames temp to file. First, SQLite copies the old database's log into the file and locks
+// it against other programs. If SQLite cannot read the old file, it is replaced as it is.
 func replace(ctx context.Context, file, temp string, r *db.Report) error {
 	var old *sql.DB // nil if there is none that can be read
 	if checkFile(file) == nil {
@@ -123,12 +124,11 @@ func lastID(ctx context.Context, conn *sql.DB, table string) (id int64, err erro
 	return id, err
 }
 
-// farAbove is how many identifiers a restore leaves out if it does not know the last one.
+// farAbove is how many identifiers a restore skips if it does not know the last one.
 const farAbove = 1_000_000
 
-// raiseIDs makes the copy named temp give identifiers above those that the old database gave,
-// which clients may remember. If there is no old one, or it gave fewer than the copy and so is no
-// successor of the backup, they are unknown: then the copy continues far above its own.
+// raiseIDs makes the copy named temp give identifiers that no client may remember: above the last
+// of the old database or, if that is unknown, far above the copy's own.
 func raiseIDs(ctx context.Context, temp string, old *sql.DB, r *db.Report) error {
 	conn := connect(temp, toWrite)
 	defer conn.Close()
@@ -141,7 +141,7 @@ func raiseIDs(ctx context.Context, temp string, old *sql.DB, r *db.Report) error
 			return err
 		}
 		last := copied + farAbove
-		if old != nil {
+		if old != nil { // one that gave fewer is no successor of the backup
 			if given, err := lastID(ctx, old, rows.Table); err == nil && given >= copied {
 				last = given
 			}
@@ -225,10 +225,7 @@ func (s *Schema) Verify(ctx context.Context, path string) (r db.Report, err erro
 	}
 	defer source.Close()
 	r, err = s.verify(ctx, source)
-	if err == nil {
-		err = r.Altered
-	}
-	return r, explain(path, err)
+	return r, explain(path, cmp.Or(err, r.Altered))
 }
 
 // integrityCheck runs SQLite's check, and names the tables and indexes that are trees
