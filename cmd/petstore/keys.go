@@ -87,10 +87,8 @@ func keysListCommand(env *environment) *cobra.Command {
 func keysRevokeCommand(env *environment) *cobra.Command {
 	return onStore(env, &cobra.Command{
 		Use:   "revoke ID|NAME",
-		Short: "Revoke a key permanently",
-		Long: `revoke disables the key with the given ID, or the only active key with the given
-name.`,
-		Args: oneArgument,
+		Short: "Revoke the key with an ID, or the only active key with a name",
+		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			return changeKey(ctx, env, db.Options{MustExist: true}, "revoked", func(s keys.Store) error {

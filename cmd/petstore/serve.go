@@ -48,9 +48,8 @@ func serveCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the operations of openapi.yaml",
-		Long: `serve serves the operations of openapi.yaml. They need an API key: create one with
-"petstore keys create NAME", before or while the server runs. If there is no store,
-serve makes it, except with --must-exist.
+		Long: `serve serves the operations of openapi.yaml, and makes the store if there is none.
+Clients need an API key: create one with "petstore keys create NAME" at any time.
 
 PETSTORE_API_KEYS adds fixed keys, separated by commas, each of at least 16
 characters; PETSTORE_API_KEYS_FILE names a file with one key on each line.

@@ -61,8 +61,7 @@ running. verify fails if there is damage or no store.`,
 		Example: "  petstore verify --store sqlite:petstore-2026-11-21.db",
 		Args:    cobra.NoArgs,
 	}
-	const done = "no damage was found in"
-	return onFile(env, cmd, env.stdout, done, func(f *store.Files, path, _ string) (db.Report, error) {
+	return onFile(env, cmd, env.stdout, "no damage was found in", func(f *store.Files, path, _ string) (db.Report, error) {
 		return f.Verify(cmd.Context(), path)
 	})
 }

@@ -115,8 +115,8 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestListen checks that of many servers that start at once on the Unix socket of a killed one,
-// one replaces it.
+// TestListen starts many servers at once on the Unix socket of a killed one, and checks that
+// exactly one listens.
 func TestListen(t *testing.T) {
 	dir := t.TempDir()
 	path := dir + "/http.sock"
