@@ -59,8 +59,7 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// newSuite serves the store at an address until the test ends, with keys of each kind that
-// have one name.
+// newSuite serves the store at an address until the test ends, with keys of each kind, all of one name.
 func newSuite(t *testing.T, address string) *suite {
 	t.Helper()
 	st := program.Open(t, address)

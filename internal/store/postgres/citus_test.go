@@ -128,7 +128,7 @@ func TestCitusSync(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- create(t.Context(), s, pets.IdempotencyKey{Key: key}) }()
 		pgtest.Eventually(t, 2*pgtest.RequestTimeout, "an answer", func() bool {
-			_ = pgtest.EndSync(t, worker.Address("postgres"), "pg_cancel_backend")
+			_ = pgtest.EndSync(t, worker.Address("postgres"), "pg_cancel_backend", "%")
 			return len(done) > 0
 		})
 		if err := <-done; err == nil || fault.KindOf(err) != fault.Internal {

@@ -141,9 +141,8 @@ func TestLeastPrivilege(t *testing.T) {
 }
 
 // TestSync cancels the waits for a standby that does not exist: neither a create with an
-// idempotency key nor its repeats, which only read, may succeed. On Citus, the two rows that a
-// repeat reads may be on different nodes, so each statement has to wait. What has no idempotency
-// key is sent once.
+// idempotency key, which is repeated, nor another write, which must not be, may succeed. Each
+// statement of a repeat waits, because on Citus they may run on different nodes.
 func TestSync(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -152,9 +151,7 @@ func TestSync(t *testing.T) {
 	server.Configure(t, "synchronous_standby_names", "absent")
 	cancel := func(statement string) {
 		t.Helper()
-		pgtest.Eventually(t, pgtest.RequestTimeout, statement, func() bool {
-			return pgtest.Query[int](t, address, "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query = $1", statement) > 0
-		})
+		pgtest.Eventually(t, pgtest.RequestTimeout, statement, func() bool { return pgtest.EndSync(t, address, "pg_cancel_backend", statement) })
 	}
 	done := make(chan error, 1)
 	for statement, send := range map[string]func() error{

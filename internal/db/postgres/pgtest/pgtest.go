@@ -303,11 +303,11 @@ func Page(t testing.TB, word string) []string {
 	return nil
 }
 
-// EndSync ends the waits for a standby at the server at address by a function, such as
-// pg_cancel_backend, and reports whether there was one.
-func EndSync(t testing.TB, address, function string) bool {
+// EndSync ends the waits of statements like one for a standby at the server at address, by a
+// function such as pg_cancel_backend, and reports whether there was one.
+func EndSync(t testing.TB, address, function, statement string) bool {
 	t.Helper()
-	return Query[int](t, address, "SELECT count(*) FROM (SELECT "+function+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' OFFSET 0) ended") > 0
+	return Query[int](t, address, "SELECT count(*) FROM (SELECT "+function+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE $1 OFFSET 0) ended", statement) > 0
 }
 
 // RequestTimeout is how long a request may take.
