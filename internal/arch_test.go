@@ -1,4 +1,4 @@
-// Package internal holds only tests of the repository: of its imports and its pages.
+// Package internal has only tests of the repository's imports and pages.
 package internal
 
 import (
@@ -48,8 +48,8 @@ func program() map[string]string {
 	return all
 }
 
-// importers lists for packages, each with those below it, the directories whose code may
-// import them, again with those below. Tests and what only they use may import anything.
+// importers lists, for a package and those below it, the directories that may import them,
+// with those below. Tests and what only they use may import anything.
 var importers = map[string][]string{
 	"github.com/getkin/kin-openapi": {"internal/edge"},
 	"github.com/labstack/echo":      {"gen/api", "internal/edge", "internal/service"},
@@ -121,8 +121,8 @@ func TestImports(t *testing.T) {
 
 func below(name, root string) bool { return name == root || strings.HasPrefix(name, root+"/") }
 
-// TestEngines checks that what another service takes as it is does not know this one, and
-// that few tests know the properties of a pet.
+// TestEngines checks that the engines, which other services copy, know nothing about pets,
+// and that few tests know the properties of a pet.
 func TestEngines(t *testing.T) {
 	word := regexp.MustCompile(`(?i)\bpets?\b`)
 	engines := regexp.MustCompile(`\nengines='(.*)'`).FindStringSubmatch(text(".github/update.sh"))[1]

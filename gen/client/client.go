@@ -33,13 +33,13 @@ func WithKey(key string) ClientOption {
 	}
 }
 
-// WithRetries returns an option that repeats a request up to n times if there is no
-// response or if it is a 408, 429, 500 or 503, and the method is idempotent or the
-// operation takes an Idempotency-Key, of which a request without one gets a random one.
-// It waits as long as Retry-After says, at least 0.1 s, and then at random up to twice as
-// long, doubled each time, so that clients that were refused at once do not all come back
-// at once. Rather than wait for more than a minute or past the context's deadline it
-// returns the response. If the context ends later, the error has the last response too.
+// WithRetries returns an option that repeats a request up to n times after a 408, 429, 500
+// or 503, or without a response. The method must be idempotent, or the operation must take
+// an Idempotency-Key; a request without one gets a random one. It waits as long as
+// Retry-After says, at least 0.1 s, and then at random up to twice as long, doubled each
+// time, so that clients that are refused together do not come back together. It returns the
+// response if it would have to wait for more than a minute or past the context's deadline.
+// If the context ends during a repeat, the error has the last response too.
 // A request that hangs is repeated if the HTTP client has a timeout.
 func WithRetries(n int) ClientOption {
 	return func(c *Client) error {

@@ -153,8 +153,8 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-// TestRedirect tests that the key is not sent to another address, such as one in clear, and
-// that an HTTP client that decides about redirects is asked.
+// TestRedirect tests that the key is not sent to another address, such as one without TLS, and
+// that the CheckRedirect of an HTTP client is called.
 func TestRedirect(t *testing.T) {
 	unwanted := func(http.ResponseWriter, *http.Request) { t.Error("got a request, want none") }
 	other := httptest.NewServer(http.HandlerFunc(unwanted))

@@ -30,14 +30,14 @@ const (
 
 var path = example.ListPath()
 
-// attack is what each of some connections sends and reads.
+// attack describes what each of its connections sends and reads.
 type attack struct {
 	connections int
 	tls         bool
 	text        string
-	read        int  // how much it reads at once
+	read        int  // how many bytes it reads at first
 	slowly      bool // it reads 10 KiB/s after that, else nothing
-	renewed     bool // it connects again when the server closes the connection
+	renewed     bool // it connects again if the server closes the connection
 }
 
 func TestAttack(t *testing.T) {
@@ -93,13 +93,13 @@ func measure(t *testing.T, a attack, certificates string) {
 		t.Fatal(err)
 	}
 	defer func() {
-		_ = cmd.Process.Kill() // which ends the attack
+		_ = cmd.Process.Kill() // this ends the attack
 		_ = cmd.Wait()
 	}()
 	program.WaitFor(t, addr)
 	c := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
-		MaxConnsPerHost: 1, // which it keeps; another might have to wait until the attacker's close
+		MaxConnsPerHost: 1, // a second one might have to wait until some of the attacker's close
 	}}
 	send := func(want int, method, query, body string) {
 		t.Helper()
@@ -108,7 +108,7 @@ func measure(t *testing.T, a attack, certificates string) {
 			t.Errorf("%s with another key: got %d %.200s, error %v, want %d", method, status, text, err, want)
 		}
 	}
-	for _, length := range []int{32_000, 65_000} { // one page; in a response a character takes six bytes
+	for _, length := range []int{32_000, 65_000} { // they fill a page; a response has six bytes for each <
 		send(http.StatusCreated, "POST", "", example.BodyNamed(strings.Repeat("<", length)))
 	}
 	for range a.connections {
@@ -178,7 +178,7 @@ func (a attack) attack(addr string) error {
 	go func() { _, _ = io.WriteString(conn, a.text) }()
 	_, _ = io.CopyN(io.Discard, conn, int64(a.read))
 	if !a.slowly {
-		_ = tcp.(*net.TCPConn).SetReadBuffer(1) // the least, so that what is not read stays with the server
+		_ = tcp.(*net.TCPConn).SetReadBuffer(1) // the minimum, so that the server keeps what is not read
 		_, _ = io.CopyN(io.Discard, conn, int64(min(a.read, 1<<20)))
 		time.Sleep(attackTime)
 		return nil

@@ -1,9 +1,9 @@
 //go:build wrk && linux
 
-// Package bench compares petstore with what a team gets that puts its parts together as
-// their documentation shows: oapi-codegen's strict server and kin-openapi's filter of
-// requests, with Echo's own middleware, on the same stores. `make bench` runs it, and
-// prints the table of README.md.
+// Package bench compares petstore with a server made of the same parts as their
+// documentation shows: oapi-codegen's strict server and kin-openapi's filter of requests,
+// with Echo's own middleware, on the same stores. `make bench` runs it, and prints the
+// table of README.md.
 //
 // Each store has 20,000 pets when the load begins. Requests are random. In each round, wrk
 // sends each server as many as it can serve, for three seconds, over 32 connections. The load
@@ -67,7 +67,7 @@ var operations = []struct {
 	{"create", func() string { return "POST " + example.ListPath() + " " + random(bodies) }},
 }
 
-// bodies are those of the sandbox, which are a shelter's records; filters select some of them.
+// bodies are the pets of the sandbox; filters are queries that select some of them.
 var (
 	bodies  = slices.Collect(strings.Lines(string(must(os.ReadFile("../../../cmd/petstore/sandbox.ndjson")))))
 	filters = slices.Collect(maps.Keys(example.Filters()))
@@ -188,8 +188,8 @@ func median(values []float64) float64 {
 
 // startPeer serves the peer from the store at an address, and returns its own address. It
 // has the middleware that a deployed service needs, all from Echo: request IDs, a JSON
-// log, recovery from panics, security headers, a body limit, and an API key of which only
-// the hash is kept.
+// log, recovery from panics, security headers, a body limit, and an API key, kept as a
+// hash.
 func startPeer(b *testing.B, storeAddress string) (addr string) {
 	st := program.Open(b, storeAddress)
 	slog.SetDefault(slog.New(slog.NewJSONHandler(must(os.OpenFile(os.DevNull, os.O_WRONLY, 0)), nil)))
@@ -210,8 +210,8 @@ func startPeer(b *testing.B, storeAddress string) (addr string) {
 	return s.Listener.Addr().String()
 }
 
-// validate returns a middleware that finds the route and validates the request, as
-// oapi-codegen's own does: github.com/oapi-codegen/echo-middleware, which cannot be had
+// validate returns a middleware that finds the route and validates the request. It does
+// what oapi-codegen's github.com/oapi-codegen/echo-middleware does, which is not available
 // as a module.
 func validate() echo.MiddlewareFunc {
 	document := must(openapi3.NewLoader().LoadFromData(gen.Document))

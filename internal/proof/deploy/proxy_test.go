@@ -95,9 +95,8 @@ func TestRollingRestart(t *testing.T) {
 	}
 }
 
-// TestReplicaLost has a replica that dies before it answers. The outcome is then unknown
-// to the client, which must not be told that nothing was done. nginx must not repeat a
-// POST.
+// TestReplicaLost has a replica that dies before it answers. What may have written gets a
+// 500, because the outcome is unknown, and nginx does not repeat it. The rest gets a 503.
 func TestReplicaLost(t *testing.T) {
 	t.Parallel()
 	var posts atomic.Int32
@@ -130,9 +129,9 @@ func TestReplicaLost(t *testing.T) {
 	}
 }
 
-// TestClientLimit has a client with an IPv6 network of 64 bits send requests over HTTP/2, each
-// from another address, and reset them once the service has them. It may have 50 requests at
-// the service, which never answers them. Another client is served meanwhile.
+// TestClientLimit sends requests over HTTP/2, each from another address of one IPv6 network of
+// 64 bits, and resets them once the service has them. They count as one client's, which may
+// have 50 that the service has not answered. Another client is served meanwhile.
 func TestClientLimit(t *testing.T) {
 	t.Parallel()
 	var inFlight atomic.Int32

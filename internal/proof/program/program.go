@@ -1,5 +1,5 @@
-// Package program puts the service together for tests, in this process, and helps to
-// start it as another.
+// Package program builds the service in the process of a test, and helps to start it in
+// another.
 package program
 
 import (
@@ -27,9 +27,9 @@ import (
 // Key is a fixed API key that the handlers of this package accept.
 const Key = "an-api-key-for-the-tests"
 
-// Stores has, for each kind of store that tests can use, a function that starts a server if it needs
-// one, and returns a function that returns the address of a new store. Files with build tags add
-// the kinds that need a server.
+// Stores has a function for each kind of store that tests can use. It starts a server if the kind
+// needs one, and returns a function that makes the address of a new store. Files with build tags
+// add the kinds that need a server.
 var Stores = map[string]func(testing.TB) (newAddress func() string){}
 
 func init() {

@@ -29,7 +29,7 @@ import (
 	"example.com/petstore/internal/store/memory"
 )
 
-// TestPrograms runs each program against the service, and against what else may answer.
+// TestPrograms runs each program against the service, and against others that may answer.
 func TestPrograms(t *testing.T) {
 	exact := "cat >>main.ts <<'END'\n" + block(t, "Exact integers", "ts") + "\nEND\n" + block(t, "Exact integers", "console")
 	for _, language := range []struct{ name, code, file, more, says string }{
@@ -77,8 +77,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestDescription tests that the page has the commands in the description of the
-// document, but the one for Go, which it runs.
+// TestDescription tests the commands in the description of the document. It runs that for Go;
+// the page must have the others.
 func TestDescription(t *testing.T) {
 	commands := regexp.MustCompile("(?m)^- (\\w+): `(.+)`$").FindAllStringSubmatch(example.OpenAPI().Info.Description, -1)
 	if len(commands) != 3 {
@@ -153,7 +153,7 @@ func cut(w http.ResponseWriter, r *http.Request, h http.Handler) {
 	panic(http.ErrAbortHandler)
 }
 
-// proxy does not reach the service.
+// proxy answers like a proxy that does not reach the service.
 func proxy(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -162,7 +162,7 @@ func proxy(status int) http.HandlerFunc {
 	}
 }
 
-// endless answers with the first page again and again, as mocks do.
+// endless always answers with the first page, as mocks do.
 func endless(service http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.URL.RawQuery = "limit=2"
@@ -211,8 +211,8 @@ func block(t *testing.T, section, kind string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(block, "\n$ ", "\n"), "$ ")
 }
 
-// shell runs commands in dir and returns what they print. What the first ones installed
-// in a virtual environment of Python is there for the next ones too.
+// shell runs commands in dir and returns what they print. They use the virtual environment
+// of Python in dir, if there is one.
 func shell(t *testing.T, dir, url, key, commands string) (string, error) {
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", commands)
 	path := filepath.Join(dir, ".venv/bin") + ":" + os.Getenv("PATH")

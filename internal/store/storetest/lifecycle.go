@@ -20,7 +20,7 @@ import (
 type ledger struct {
 	mu           sync.Mutex
 	acknowledged []pets.Pet
-	rejected     []string // what their clients said
+	rejected     []string // as they were sent
 }
 
 // create creates the pet with a number and records the result. An Internal error, which
@@ -48,7 +48,7 @@ func (l *ledger) check(t testing.TB, s store.Store, q pets.ListQuery) {
 	l.mu.Lock()
 	acknowledged, rejected := selected(l.acknowledged, q), slices.Clone(l.rejected)
 	l.mu.Unlock()
-	stored := map[string]pets.Pet{} // by what their clients said
+	stored := map[string]pets.Pet{} // by what was sent
 	q.Limit = 17
 	for _, p := range mustWalk(t, s, q) {
 		said := fmt.Sprint(p.NewPet)
@@ -138,8 +138,8 @@ func EveryMethod(ctx context.Context, t testing.TB, s store.Store) map[string]er
 	return errs
 }
 
-// testClose also calls every method with a canceled context before. Such a call may still
-// succeed; if it fails, it returns Unavailable and does nothing.
+// testClose calls every method with a canceled context, and after Close. With a canceled
+// context, a call may succeed; if it fails, it returns Unavailable and does nothing.
 func testClose(t *testing.T, f Factory) {
 	s := f.open(t)
 	pet, key := mustCreate(t, s, example.Pet()), mustCreateKey(t, s, newKey("abcdefgh", noon))

@@ -130,9 +130,9 @@ func testIdempotency(t *testing.T, f Factory) {
 	wantAll(t, s, all)
 }
 
-// testIdempotencyAfterChange repeats a request whose pet was changed since: it is
-// compared with the first request and answered with the pet as it is stored now. That
-// of a removed pet is refused, and its identifier is not used again.
+// testIdempotencyAfterChange repeats a request after its pet was changed. It is compared
+// with the first request, and gets the pet as it is stored now. After the pet was removed,
+// the request is refused, and the identifier is not used again.
 func testIdempotencyAfterChange(t *testing.T, f Factory) {
 	s := f.open(t)
 	first := mustCreateOnce(t, s, example.Pet(), mine)
@@ -164,9 +164,9 @@ func testIdempotencyAfterChange(t *testing.T, f Factory) {
 	}
 }
 
-// testIdempotencyConcurrent has callers create pets with a key at once: different ones, of
-// which one is stored, and equal ones, which are one. Whatever may exist once is tested so,
-// such as a name that is unique, or the last one in stock.
+// testIdempotencyConcurrent has callers create pets with one key at once. One of different
+// pets is stored; equal pets are stored once. Test every uniqueness rule this way, such as
+// a name that is unique, or the last one in stock.
 func testIdempotencyConcurrent(t *testing.T, f Factory) {
 	s := f.open(t)
 	const callers = 16
@@ -199,8 +199,8 @@ func testIdempotencyConcurrent(t *testing.T, f Factory) {
 	wantAll(t, s, all)
 }
 
-// testForgetIdempotencyKeys forgets the key that is old, also beside many that a clock which
-// was ahead has dated in the future.
+// testForgetIdempotencyKeys forgets an old key, even beside many with dates in the future,
+// which a clock that was ahead has left.
 func testForgetIdempotencyKeys(t *testing.T, f Factory) {
 	s := f.open(t)
 	now := time.Now()
@@ -210,7 +210,7 @@ func testForgetIdempotencyKeys(t *testing.T, f Factory) {
 		all = append(all, mustCreateOnce(t, s, example.Pet(), key))
 		f.Age(t, s, key, -24*time.Hour)
 	}
-	others := pets.IdempotencyKey{KeyID: "yours", Key: mine.Key} // which is forgotten alone
+	others := pets.IdempotencyKey{KeyID: "yours", Key: mine.Key} // is forgotten before
 	second := mustCreateOnce(t, s, example.Pet(), others)
 	first := mustCreateOnce(t, s, example.Pet(), mine)
 	all = append(all, second, first)

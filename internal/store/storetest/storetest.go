@@ -1,6 +1,5 @@
-// Package storetest tests implementations of store.Store. It checks what the
-// comments of the interface promise and nothing that they leave open, such as
-// gaps between identifiers.
+// Package storetest tests implementations of store.Store: what the comments of the
+// interface promise, and nothing that they leave open, such as gaps between identifiers.
 package storetest
 
 import (
@@ -27,9 +26,9 @@ type Factory struct {
 	// store does not keep its data.
 	Reopen func(t testing.TB, s store.Store) store.Store
 
-	// What operators may do: Change gives the stored pet with p's identifier the values of
-	// p, Last makes id the last identifier that was given, and Age makes an idempotency key
-	// older. Remove removes a pet; it is nil if stores do not promise to notice.
+	// What operators may do: Change replaces the stored pet that has the identifier of p,
+	// Last makes id the last identifier in use, and Age makes an idempotency key older.
+	// Remove removes a pet; it is nil if the store need not support that.
 	Change func(t testing.TB, s store.Store, p pets.Pet)
 	Remove func(t testing.TB, s store.Store, id int64)
 	Last   func(t testing.TB, s store.Store, id int64)
@@ -77,7 +76,7 @@ func mustClose(t testing.TB, s store.Store) {
 	}
 }
 
-// listQueries returns one that selects all pets, and with each filter those that have a value.
+// listQueries returns a query for all pets, and one for each filter.
 func listQueries() []pets.ListQuery {
 	return append(slices.Collect(maps.Values(example.Filters())), pets.ListQuery{})
 }
