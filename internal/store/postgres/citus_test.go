@@ -106,13 +106,13 @@ func TestCitusKill(t *testing.T) {
 	})
 	for range 2 {
 		for _, node := range nodes {
-			l.Wait(t, time.Minute, 300)
+			l.Wait(t, 300)
 			node.Kill()
 			time.Sleep(300 * time.Millisecond) // under load
 			node.Run(t)
 		}
 	}
-	l.Wait(t, time.Minute, 300)
+	l.Wait(t, 300)
 	l.Check(t, address, "petstore.pets", textColumn)
 }
 
@@ -127,7 +127,7 @@ func TestCitusSync(t *testing.T) {
 	for _, key := range []string{"", "k1"} {
 		done := make(chan error, 1)
 		go func() { done <- create(t.Context(), s, pets.IdempotencyKey{Key: key}) }()
-		pgtest.Eventually(t, 2*pgtest.RequestTimeout, "an answer", func() bool {
+		pgtest.Eventually(t, "an answer", func() bool {
 			_ = pgtest.EndSync(t, worker.Address("postgres"), "pg_cancel_backend", "%")
 			return len(done) > 0
 		})

@@ -151,7 +151,7 @@ func TestSync(t *testing.T) {
 	server.Configure(t, "synchronous_standby_names", "absent")
 	cancel := func(statement string) {
 		t.Helper()
-		pgtest.Eventually(t, pgtest.RequestTimeout, statement, func() bool { return pgtest.EndSync(t, address, "pg_cancel_backend", statement) })
+		pgtest.Eventually(t, statement, func() bool { return pgtest.EndSync(t, address, "pg_cancel_backend", statement) })
 	}
 	done := make(chan error, 1)
 	for statement, send := range map[string]func() error{
