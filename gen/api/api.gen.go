@@ -145,8 +145,8 @@ type UnsupportedMediaType = Error
 
 // ListPetsParams defines parameters for ListPets.
 type ListPetsParams struct {
-	// Limit Maximum number of pets to return, 20 by default. A page ends earlier with the
-	// pet that brings the names to 32 KiB in UTF-8; the `Link` says whether more follow.
+	// Limit Maximum number of pets to return, 20 by default. A page also ends with the pet
+	// that brings its names to 32 KiB in UTF-8; the `Link` says whether more follow.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Status Return only pets with this availability status.
@@ -155,9 +155,9 @@ type ListPetsParams struct {
 	// After Return only pets whose `id` is greater than this, such as the last
 	// `id` of the previous page. If there are none, the page is empty.
 	//
-	// A pet may appear after one with a greater `id`, within 10 s. To look for
-	// new pets later, give the greatest `id` that you knew 10 s before you last
-	// began with the first page, and drop the pets that you know.
+	// A pet may become visible up to 10 s later than one with a greater `id`. To
+	// look for new pets again, give the greatest `id` that you knew 10 s before
+	// your last search began, and skip the pets that you know.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
 }
 
