@@ -17,12 +17,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
+
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
-	"github.com/creack/pty"
 )
 
 // giveUp limits how long a test waits for a process that hangs.

@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"example.com/petstore/internal/db"
-	"example.com/petstore/internal/store"
 	"github.com/spf13/cobra"
+
+	"example.com/petstore/internal/db"
 )
 
 func init() {
@@ -30,8 +30,8 @@ disk. If there is no store, backup fails.`,
 		Args:    oneArgument,
 	}
 	force := cmd.Flags().Bool("force", false, "replace FILE if it exists")
-	return onFile(env, cmd, env.stderr, "backed up", func(f *store.Files, path, file string) (db.Report, error) {
-		return f.Backup(cmd.Context(), path, file, *force)
+	return onFile(env, cmd, env.stderr, "backed up", func(file string) (db.Report, error) {
+		return env.store.Files.Backup(cmd.Context(), env.store.Path(), file, *force)
 	})
 }
 
@@ -47,8 +47,8 @@ follow the last one of the old store or, if there was none, far exceed the backu
 		Args:    oneArgument,
 	}
 	force := cmd.Flags().Bool("force", false, "replace the store if it exists")
-	return onFile(env, cmd, env.stderr, "restored", func(f *store.Files, path, file string) (db.Report, error) {
-		return f.Restore(cmd.Context(), path, file, *force)
+	return onFile(env, cmd, env.stderr, "restored", func(file string) (db.Report, error) {
+		return env.store.Files.Restore(cmd.Context(), env.store.Path(), file, *force)
 	})
 }
 
@@ -61,16 +61,15 @@ running. verify fails if there is damage or no store.`,
 		Example: "  petstore verify --store sqlite:petstore-2026-11-21.db",
 		Args:    cobra.NoArgs,
 	}
-	return onFile(env, cmd, env.stdout, "no damage was found in", func(f *store.Files, path, _ string) (db.Report, error) {
-		return f.Verify(cmd.Context(), path)
+	return onFile(env, cmd, env.stdout, "no damage was found in", func(string) (db.Report, error) {
+		return env.store.Files.Verify(cmd.Context(), env.store.Path())
 	})
 }
 
-// onFile completes a command on a store that is a file. work gets the path of the store, and
-// the command's argument, which names another file, or "". The report goes to out.
+// onFile completes a command on a store that is a file. work gets the command's argument, or
+// "" if it takes none. The report goes to out.
 func onFile(
-	env *environment, cmd *cobra.Command, out io.Writer, done string,
-	work func(f *store.Files, path, file string) (db.Report, error),
+	env *environment, cmd *cobra.Command, out io.Writer, done string, work func(file string) (db.Report, error),
 ) *cobra.Command {
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if env.store.Files == nil {
@@ -80,7 +79,7 @@ func onFile(
 		if err := refuseRoot(env, file); err != nil {
 			return err
 		}
-		r, err := work(env.store.Files, env.store.Path(), file)
+		r, err := work(file)
 		switch {
 		case errors.Is(err, db.ErrNone): // without the advice to make a store
 			return fmt.Errorf("%v; check the path, and that its volume is mounted", err)

@@ -13,7 +13,6 @@ import (
 
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/example"
-	"example.com/petstore/internal/store"
 )
 
 // TestLastWordOnFile checks that nothing is added to an error that says what was done, and that
@@ -23,13 +22,13 @@ func TestLastWordOnFile(t *testing.T) {
 	broken := errors.New("broken")
 	env := new(environment)
 	_ = env.store.Set("sqlite:pets.db")
-	work := func(*store.Files, string, string) (db.Report, error) { return db.Report{Path: "copy.db"}, broken }
+	work := func(string) (db.Report, error) { return db.Report{Path: "copy.db"}, broken }
 	if err := onFile(env, new(cobra.Command), io.Discard, "", work).RunE(nil, nil); err != broken {
 		t.Errorf("got error %v, want %v", err, broken)
 	}
 	var stderr strings.Builder
 	env.logger = newLogger(&printer{Writer: &stderr}, slog.LevelInfo, false)
-	work = func(*store.Files, string, string) (db.Report, error) { return db.Report{Altered: broken}, nil }
+	work = func(string) (db.Report, error) { return db.Report{Altered: broken}, nil }
 	if err := onFile(env, new(cobra.Command), io.Discard, "", work).RunE(nil, nil); err != nil || !strings.Contains(stderr.String(), "broken") {
 		t.Errorf("altered: got %q, error %v, want a warning", &stderr, err)
 	}
