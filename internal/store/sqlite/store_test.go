@@ -3,7 +3,11 @@ package sqlite
 import (
 	"database/sql"
 	"errors"
+	"io/fs"
+	"maps"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -106,5 +110,35 @@ func TestPlan(t *testing.T) {
 		if want := "SEARCH pets USING INDEX pets_by_status (status=? AND id>?)"; plan != want {
 			t.Errorf("after %d: got %q, error %v, want %q", after, plan, err, want)
 		}
+	}
+}
+
+// TestMove checks that the page which moves a store to PostgreSQL, if it is there, copies each
+// column.
+func TestMove(t *testing.T) {
+	page, err := os.ReadFile("../../../deploy/postgres/from-sqlite.md")
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	got := map[string]bool{}
+	for _, m := range regexp.MustCompile(`INSERT INTO \w+\.(\w+) \((.+?)\)`).FindAllSubmatch(page, -1) {
+		for column := range strings.SplitSeq(string(m[2]), ", ") {
+			got[string(m[1])+"."+column] = true
+		}
+	}
+	want := map[string]bool{}
+	path := newPath(t)
+	open(t, path)
+	conn, _ := sql.Open("sqlite", path) // fails only without the driver
+	defer conn.Close()
+	rows, err := conn.QueryContext(t.Context(), `SELECT t.name || '.' || c.name FROM sqlite_schema t, pragma_table_info(t.name) c
+		WHERE t.type = 'table' AND t.name NOT IN ('sqlite_sequence', 'goose_db_version')`)
+	for err == nil && rows.Next() {
+		var column string
+		err = rows.Scan(&column)
+		want[column] = true
+	}
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("got the columns %v, error %v, want %v", got, err, want)
 	}
 }
