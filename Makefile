@@ -144,7 +144,7 @@ schemathesis: .bin/schemathesis build ## send random requests with Schemathesis
 sdk: $(NEEDS_SDK) ## run the programs and commands of .github/CLIENTS.md; needs a network
 	go test -count=1 -tags sdk -timeout 10m ./internal/proof/sdk/...
 
-copy: ## test the commands of CONTRIBUTING.md that rename the service, remove parts of it and update engines
+copy: ## follow CONTRIBUTING.md: add its code, rename the service, remove parts of it and update engines
 	go test -count=1 -tags copy -timeout 20m ./internal/proof/copy
 
 attack: build ## measure memory, and what another client waits, under known attacks

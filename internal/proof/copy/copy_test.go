@@ -1,7 +1,8 @@
 //go:build copy
 
-// Package copy runs the commands of .github/CONTRIBUTING.md that take parts out of the
-// repository, turn it into another service and update its engines. `make copy` runs it.
+// Package copy follows .github/CONTRIBUTING.md: it adds the page's own code where the page
+// says, and runs the commands that take parts out of the repository, turn it into another
+// service and update its engines. `make copy` runs it.
 package copy
 
 import (
@@ -24,13 +25,19 @@ var parts = []struct{ files, check string }{
 	{"internal/proof/contract/schemathesis", ""},
 }
 
-// always must succeed after a block. The tags are those of the Makefile but copy.
-const always = `
-	go mod tidy
-	go vet -tags postgres,citus,chromium,faults,wrk,deploy,sdk,attack ./...
-	go test ./...
-	make --dry-run help check-all package >/dev/null
-`
+// vet compiles all. The tags are those of the Makefile but copy.
+const vet = "\ngo vet -tags postgres,citus,chromium,faults,wrk,deploy,sdk,attack ./...\n"
+
+// always must succeed after a block.
+const always = "\ngo mod tidy" + vet + "go test ./...\nmake --dry-run help check-all package >/dev/null\n"
+
+// chapters have scripts in testdata, which add what the page does, and what must succeed then. With
+// the last, each block of Go in the page is in a script.
+var chapters = []struct{ name, check string }{
+	{"visits", always + "go test -tags postgres -run 'TestStore|TestLeast' ./internal/store/postgres"},
+	{"tags", always + "go test -tags postgres -run TestStore ./internal/store/postgres"},
+	{"tokens", vet + "[ $(grep -c '```go' .github/CONTRIBUTING.md) = $(cat internal/proof/copy/testdata/*.sh | grep -c \"page '\") ]"},
+}
 
 // nouns have plurals if a service may have their name, which others of ours once met.
 var nouns = map[string]string{
@@ -83,7 +90,7 @@ func TestCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	test := func(name, commands, check string) {
-		t.Run(name, func(t *testing.T) { run(t, dir, "git reset -q --hard\n"+commands+check) })
+		t.Run(name, func(t *testing.T) { run(t, dir, "git reset -q --hard\ngit clean -qfd\n"+commands+check) })
 	}
 	block := func(begin string) string {
 		_, block, found := strings.Cut(strings.ReplaceAll(string(page), "\n   ", "\n"), "```sh\n"+begin)
@@ -92,6 +99,9 @@ func TestCopy(t *testing.T) {
 			t.Fatalf("CONTRIBUTING.md: got no block that begins with %s", begin)
 		}
 		return begin + block
+	}
+	for _, c := range chapters {
+		test(c.name, "bash internal/proof/copy/testdata/"+c.name+".sh", c.check)
 	}
 	all := ""
 	for _, p := range parts {
