@@ -91,25 +91,16 @@ func URL(addr net.Addr, secure bool) string {
 }
 
 // limitListener limits how many connections are open. Accept waits for room in the channel
-// open, which newHTTP's ConnState hook makes when a connection ends. Close ends the wait:
-// http.Server's Shutdown waits for Accept. Unlike netutil.LimitListener, it does not wrap
-// connections, whose CloseWrite net/http needs.
+// open, which newHTTP's ConnState hook makes when a connection ends. Unlike
+// netutil.LimitListener, it does not wrap connections, whose CloseWrite net/http needs.
 type limitListener struct {
 	net.Listener
 	open   chan struct{}
 	closed chan struct{}
-	close  func() error
+	once   sync.Once
 }
 
-func limit(l net.Listener, open chan struct{}) limitListener {
-	closed := make(chan struct{})
-	return limitListener{l, open, closed, sync.OnceValue(func() error {
-		close(closed)
-		return l.Close()
-	})}
-}
-
-func (l limitListener) Accept() (net.Conn, error) {
+func (l *limitListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
@@ -127,7 +118,14 @@ func (l limitListener) Accept() (net.Conn, error) {
 	}
 }
 
-func (l limitListener) Close() error { return l.close() }
+// Close ends the wait of Accept, because http.Server's Shutdown waits for Accept.
+func (l *limitListener) Close() (err error) {
+	l.once.Do(func() {
+		close(l.closed)
+		err = l.Listener.Close()
+	})
+	return err
+}
 
 // certificate returns a function for tls.Config.GetCertificate that reads the certificate
 // from its files at most once a second. It keeps the last pair while the files do not match.
@@ -173,6 +171,6 @@ func (s *Server) serveAdmin() *http.Server {
 	open := make(chan struct{}, adminConnections)
 	admin := newHTTP(mux, open, o.Logger)
 	admin.SetKeepAlivesEnabled(false) // there are few connections
-	go func() { _ = admin.Serve(limit(o.Admin, open)) }()
+	go func() { _ = admin.Serve(&limitListener{Listener: o.Admin, open: open, closed: make(chan struct{})}) }()
 	return admin
 }

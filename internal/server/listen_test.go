@@ -185,7 +185,7 @@ func TestSocketBuffers(t *testing.T) {
 	}
 	defer l.Close()
 	go net.Dial("tcp", l.Addr().String())
-	conn, err := limit(l, make(chan struct{}, 1)).Accept()
+	conn, err := (&limitListener{Listener: l, open: make(chan struct{}, 1)}).Accept()
 	if err != nil {
 		t.Fatal(err)
 	}

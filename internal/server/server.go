@@ -82,7 +82,7 @@ type Server struct {
 func New(o Options) (*Server, error) {
 	s := &Server{options: o, connections: make(chan struct{}, o.MaxConnections)}
 	for _, l := range o.Listeners {
-		s.listeners = append(s.listeners, limit(l, s.connections))
+		s.listeners = append(s.listeners, &limitListener{Listener: l, open: s.connections, closed: make(chan struct{})})
 	}
 	auto := promauto.With(o.Metrics)
 	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "connections", Help: "Open connections."},
