@@ -16,9 +16,9 @@ VERSION := $(shell . deploy/package/version.sh)
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BIN     := .bin/petstore
 
-# The build tags of tests; CONTRIBUTING.md says what each needs. `make test` sets those
-# of TAGS whose programs are installed. In CI it sets all but the last, which Debian
-# lacks, so that a missing program is an error. A tag without files does nothing.
+# The build tags of tests; CONTRIBUTING.md says what each needs. `make test` sets those in
+# TAGS: the tags whose programs are installed or, in CI, all but citus, which Debian lacks. A
+# missing program is then an error. A tag without files does nothing.
 ALL_TAGS := postgres,citus,chromium,faults,wrk,deploy,sdk,attack,copy
 has  = $(shell { [ -n "$$CI" ] || { PATH="$$PATH:/usr/sbin" && $(1); }; } >/dev/null 2>&1 && echo $(2))
 TAGS := $(call has,command -v chromium,chromium) $(call has,command -v strace,faults)
@@ -27,9 +27,8 @@ TAGS += $(shell ls /usr/share/postgresql/*/extension/citus.control >/dev/null 2>
 comma := ,
 space := $(subst ,, )
 
-# The race detector needs a C compiler. SQLite is C translated to Go, and the detector
-# does not see its memory, so it is built without -race: the tests run four times as
-# fast.
+# The race detector needs a C compiler. It does not see the memory of SQLite, which is C
+# translated to Go. SQLite is therefore built without -race: the tests run four times as fast.
 ifneq ($(shell command -v $$(go env CC) 2>/dev/null),)
 NO_RACE := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory
 GOTEST := CGO_ENABLED=1 GORACE=atexit_sleep_ms=50 go test -race -vet=off -parallel 8 $(foreach pkg,$(NO_RACE),-gcflags=$(pkg)=-race=0)
@@ -49,8 +48,8 @@ FUZZTIME ?= 30s
 .PHONY: help run build test test-next generate drift lint vulnerabilities lint-spec breaking contract fuzz schemathesis \
 	sdk copy attack bench docs-ui package pack release release-check image deploy-check check check-all
 
-# `make check` and the targets that it runs use only Go, git, cp, and what the shell has built in;
-# the first time, Go fetches the linters.
+# `make check` and the targets that it runs use only Go, git, cp and the shell's own commands. The
+# first time, Go fetches the linters.
 help: ## print the targets
 	@while IFS= read -r line; do case $$line in [a-z]*:*'## '*) printf '  make %-15s %s\n' "$${line%%:*}" "$${line##*## }";; esac; done <Makefile
 
@@ -71,7 +70,7 @@ test-next: ## run vet and the tests that need nothing but Go with the newer rele
 generate: ## write gen/ from openapi.yaml
 	go generate ./gen/...
 
-# A copy of what is not generated goes to .bin/drift, by an index of its own.
+# Copies what is not generated to .bin/drift, by an index of its own, and generates the rest there.
 drift: ## fail if gen/ is not up to date with openapi.yaml
 	@git clean -qfdx .bin/drift
 	@export GIT_INDEX_FILE="$$(git rev-parse --git-path drift.index)" && git read-tree --empty && \
@@ -86,13 +85,13 @@ lint: ## run gofumpt, vet, staticcheck and deadcode
 	go run $(STATICCHECK) -tags $(ALL_TAGS) ./...
 	@out=$$(go run $(DEADCODE) -tags $(ALL_TAGS) -test ./...) && [ -z "$$out" ] || { echo 'unreachable:'; echo "$$out"; exit 1; }
 
-# G101 finds names of secrets, not secrets; G115, conversions whose range is known;
-# G304, files that the operator names.
+# The excluded rules find no faults here: G101 reports names that look like secrets, G115
+# conversions of numbers in a known range, G304 files that the operator names.
 vulnerabilities: ## run govulncheck and gosec on the program; needs a network
 	go run $(GOVULNCHECK) ./cmd/petstore
 	go run $(GOSEC) -quiet -exclude-generated -exclude=G101,G115,G304 -exclude-dir=internal/proof -exclude-dir=internal/store/storetest ./...
 
-# need-PROGRAM fails unless the program is there, and says how to get it.
+# need-PROGRAM fails if the program is missing, and says how to install it.
 need-%:
 	@PATH="$$PATH:/usr/sbin:/sbin" && command -v $* >/dev/null || \
 	{ echo 'This needs $*. On Debian: apt-get install $(or $(PACKAGES_$*),$*)' >&2; exit 1; }
@@ -112,13 +111,13 @@ NEEDS_DEPLOY := need-root $(addprefix need-,dpkg systemctl ip podman podman-comp
 .bin/linters: $(LINTERS)/package.json $(LINTERS)/package-lock.json | need-npm
 	@mkdir -p $@ && cp $^ $@ && $(NPM_CI) --prefix $@ && touch $@
 
-# All rules of Redocly but two. The specification sets no minLength, and adding one would
-# reject valid values. It defines its own error body, as application/json.
+# All rules of Redocly except two. A minLength would reject values that the specification
+# allows, and the specification defines its own error body, as application/json.
 lint-spec: .bin/linters ## check openapi.yaml with the rules of Redocly
 	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true .bin/linters/node_modules/.bin/redocly lint --format stylish --extends all \
 	--skip-rule required-string-property-missing-min-length --skip-rule operation-4xx-problem-details-rfc7807 openapi.yaml
 
-# breaking-levels.txt lists changes that oasdiff considers harmless but we do not.
+# breaking-levels.txt lists changes that oasdiff, unlike us, considers harmless.
 # breaking-exceptions.txt lists accepted changes, each with its reason.
 BREAKING := go run $(OASDIFF) breaking --fail-on WARN --severity-levels $(CONTRACT)/breaking-levels.txt \
 	--err-ignore $(CONTRACT)/breaking-exceptions.txt --warn-ignore $(CONTRACT)/breaking-exceptions.txt
@@ -147,11 +146,11 @@ sdk: $(NEEDS_SDK) ## run the programs and commands of .github/CLIENTS.md; needs 
 copy: ## follow CONTRIBUTING.md: add its code, rename the service, remove parts of it and update engines
 	go test -count=1 -tags copy -timeout 20m ./internal/proof/copy
 
-attack: build ## measure memory, and what another client waits, under known attacks
+attack: build ## measure memory, and how long another client waits, under known attacks
 	go test -count=1 -v -tags attack -timeout 20m ./internal/proof/attack
 
 bench: export GOGC ?= 250
-# This is the setting of the program, for both servers. With "make bench GOGC=" each has its own.
+# Both servers get the setting of the program. With "make bench GOGC=", each has its own.
 bench: need-wrk build ## compare with the stack as documented (ROUNDS=5, ONLY=memory or sqlite)
 	@go test -c -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && \
 	taskset -c 0 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/^($(or $(ONLY),memory|sqlite))$$' -test.benchtime 1x $(if $(ROUNDS),-rounds $(ROUNDS))

@@ -2,14 +2,14 @@
 # Usage: .github/rename.sh MODULE PROGRAM NOUN PREFIX [PLURAL]
 # Renames a fresh clone, such as: .github/rename.sh example.com/library shelfd book bsk
 # MODULE is the Go module, PROGRAM the command, NOUN the resource, PREFIX the beginning of
-# API keys. All is tried in another clone first, and nothing is changed if that does not
-# compile or its stores fail. Needs GNU sed.
+# API keys. A trial in another clone comes first; if it does not compile or the tests of its
+# stores fail, nothing is changed. Needs GNU sed.
 set -Eeuo pipefail
 export LC_ALL=C
 
 # words MODULE PROGRAM NOUN PREFIX PLURAL replaces the words in all files below the current
-# folder, for update.sh too. Each becomes a number first, because a new word may contain an
-# old one.
+# folder; update.sh uses it, too. Each word becomes a number first, because a new word may
+# contain an old one.
 words() {
 	local to='' from='' n=0 old new article=''
 	while read -r old new; do
@@ -48,11 +48,11 @@ esac
 cd "$(git rev-parse --show-toplevel)"
 [ ! -e .github/upstream ] || refuse 'this clone has been renamed before, as .github/upstream says'
 [ -z "$(git status --porcelain)" ] || refuse 'commit or undo your changes first'
-[[ $module =~ ^[a-z0-9.-]+(/[A-Za-z0-9._~-]+)*$ ]] || refuse "$module is no path of a module, such as example.com/library"
+[[ $module =~ ^[a-z0-9.-]+(/[A-Za-z0-9._~-]+)*$ ]] || refuse "$module is not a module path, such as example.com/library"
 for word in "$program" "$noun" "$prefix" "$plural"; do
-	[[ $word =~ ^[a-z][a-z0-9]*$ ]] || refuse "$word has other characters than a-z and 0-9, or begins with a digit"
+	[[ $word =~ ^[a-z][a-z0-9]*$ ]] || refuse "$word must consist of a-z and 0-9, and begin with a letter"
 done
-[ "$noun" != "$plural" ] || refuse "the plural must not be $noun too: give another one as the last argument"
+[ "$noun" != "$plural" ] || refuse "the plural must differ from $noun: give another one as the last argument"
 for word in "$noun" "$plural"; do
 	gofmt -e <<<"package p; var $word int" >/dev/null 2>&1 || refuse "$word is a keyword of Go"
 	! go doc "builtin.$word" >/dev/null 2>&1 || refuse "$word is predeclared in Go"
@@ -72,7 +72,7 @@ git clone -q . "$tmp/clone"
 clone=$PWD
 cd "$tmp/clone"
 
-# What is true of this service only: the document that it was given, and these commands.
+# Removes what only this service has: the specification it was given, and the tests of these commands.
 git rm -rq internal/proof/copy internal/proof/contract/specification*
 sed -i '/specification.yaml/d; /^copy:/,/^$/d; s/ sdk copy / sdk /' Makefile .github/workflows/check.yml
 sed -i '/^\/\/ TestEngines/,/^}/d' internal/arch_test.go

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # Usage: .github/update.sh REPOSITORY
 # Merges what has changed in the engines of REPOSITORY, the URL that this service was once
-# cloned from, since then or since the last update. Nothing is committed. Conflicts are
-# marked as git does, and the exit status is then 1.
+# cloned from, since that clone or the last update. Commits nothing. Marks conflicts as git
+# does; the exit status is then 1.
 set -euo pipefail
 
-# What a service takes as it is.
+# The engines, which a service takes unchanged.
 engines='internal/edge internal/docs internal/server internal/keys internal/db internal/fault'
 
 fail() { echo "update.sh: $*" >&2; exit 2; }
 [ $# = 1 ] || { sed -n '2,5s/^# //p' "$0" >&2; exit 2; }
 cd "$(git rev-parse --show-toplevel)"
-[ -e .github/upstream ] || fail 'only what rename.sh has renamed can be updated'
+[ -e .github/upstream ] || fail 'only a service that rename.sh has renamed can be updated'
 [ -z "$(git status --porcelain -uno)" ] || fail 'commit or undo your changes first'
 . .github/rename.sh
 read -r old names <.github/upstream
@@ -26,7 +26,7 @@ removed=$(git ls-tree -r --name-only "$old" $engines | while read -r file; do
 	[ -e "$file" ] || if [ -e "${file%/*}" ]; then echo "$file"; else echo "${file%/*}"; fi
 done)
 
-# engines COMMIT [PARENT] makes a commit of the engines only, with the words of this service.
+# engines COMMIT [PARENT] commits the engines only, with the words of this service.
 engines() {
 	local dir=$tmp/$1
 	mkdir "$dir"
@@ -51,7 +51,7 @@ git cherry-pick -n "$after" || conflicts=$?
 sed -i "s/^$old/$new/" .github/upstream
 git add .github/upstream
 
-# What the changelog says, and the modules whose versions changed.
+# Prints the notes of the changelog, and the modules whose versions changed.
 notes() { git show "$1:.github/CHANGELOG.md" | sed -n '/^### Engines/,/^##* [^E]/{/^#/!p}'; }
 added() { diff <("$1" "$old") <("$1" "$new") | sed -n 's/^> *//p' || true; }
 modules() { git show "$1:go.mod" | sed -nE 's/^(\s+|require )(\S+\.\S+) (v\S+)$/\2@\3/p; s/^go (\S+)$/go@\1/p'; }
@@ -59,6 +59,6 @@ added notes
 modules=$(added modules)
 [ -z "$modules" ] || echo "go.mod has to follow: go get" $modules "&& go mod tidy"
 [ $conflicts = 0 ] || echo 'Resolve the conflicts above: git status'
-echo 'Then run make check, and commit. This shows all that has changed there:'
+echo 'Then run make check, and commit. This shows all changes there:'
 echo "git diff $old $new"
 exit $conflicts

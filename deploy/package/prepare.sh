@@ -1,7 +1,7 @@
 #!/bin/sh
 # Writes what a release contains besides the program to .bin/package: completion for
 # bash, the manual page, Debian's changelog for VERSION, the licences of
-# everything in the program, and the pages of deploy/ with what they copy from.
+# everything in the program, and the pages of deploy/ with the files that they copy.
 # .bin/data is the image's empty data directory.
 set -e
 out=.bin/package
