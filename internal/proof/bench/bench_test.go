@@ -129,48 +129,23 @@ func fill(b *testing.B, addr string) {
 	}
 }
 
-// writeRequests writes a file of random requests, and the script beside it.
+// writeRequests writes a file of random requests.
 func writeRequests(b *testing.B, random func() string) (file string) {
 	var lines strings.Builder
 	for range stored {
 		fmt.Fprintln(&lines, random())
 	}
 	file = filepath.Join(b.TempDir(), "requests")
-	for name, text := range map[string]string{file: lines.String(), file + ".lua": load} {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			b.Fatal(err)
-		}
+	if err := os.WriteFile(file, []byte(lines.String()), 0o644); err != nil {
+		b.Fatal(err)
 	}
 	return file
 }
 
-// load is a script of wrk that sends the requests in a file, in turn, each a line
-// "METHOD PATH BODY".
-const load = `
-local requests, last = {}, 0
-
-function init(args)
-	for line in io.lines(args[1]) do
-		local method, path, body = line:match("(%S+) (%S+) ?(.*)")
-		requests[#requests + 1] = wrk.format(method, path, nil, body ~= "" and body or nil)
-	end
-end
-
-function request()
-	last = last % #requests + 1
-	return requests[last]
-end
-
-function done(summary)
-	local e = summary.errors
-	print("summary:", summary.requests, summary.duration, e.connect + e.read + e.write + e.timeout + e.status)
-end
-`
-
 // saturate has wrk send the requests in a file for some seconds, as fast as the server
 // responds. It returns how many it served per second.
 func saturate(b *testing.B, addr, file string) float64 {
-	out, err := exec.Command("taskset", "-c", "1", "wrk", "-t1", fmt.Sprintf("-c%d", connections), fmt.Sprint("-d", seconds), "-s", file+".lua",
+	out, err := exec.Command("taskset", "-c", "1", "wrk", "-t1", fmt.Sprintf("-c%d", connections), fmt.Sprint("-d", seconds), "-s", "testdata/load.lua",
 		"-H", "Authorization: Bearer "+program.Key, "-H", "Content-Type: application/json",
 		"http://"+addr, "--", file).CombinedOutput()
 	_, summary, _ := strings.Cut(string(out), "summary:")

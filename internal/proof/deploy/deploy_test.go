@@ -47,17 +47,10 @@ func TestPackage(t *testing.T) {
 		"sh", t.TempDir(), example.BodyNamed("NAME"), strings.Join(odd, "\n"))
 }
 
-// TestFiles runs testdata/files.sh, which has the checker for each kind of file.
+// TestFiles runs testdata/files.sh, which checks the files of deploy/ and builds packages.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	run(t, "bash", "-e", "-x", "internal/proof/deploy/testdata/files.sh", t.TempDir())
-}
-
-// TestPackageElsewhere runs testdata/package.sh, which builds packages without git's history and
-// compares their versions.
-func TestPackageElsewhere(t *testing.T) {
-	t.Parallel()
-	run(t, "bash", "-e", "-x", "internal/proof/deploy/testdata/package.sh", t.TempDir())
 }
 
 // TestImage runs testdata/image.sh, which builds and runs the image.

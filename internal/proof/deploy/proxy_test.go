@@ -72,7 +72,8 @@ func TestRollingRestart(t *testing.T) {
 			}
 		})
 	}
-	more := func() { // waits until another 250 pets have been created
+	defer clients.Wait() // also if the test ends early
+	more := func() {     // waits until another 250 pets have been created
 		for n := created.Load() + 250; created.Load() < n && !t.Failed(); time.Sleep(10 * time.Millisecond) {
 		}
 	}

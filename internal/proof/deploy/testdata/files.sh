@@ -1,5 +1,5 @@
-# Checks the files of deploy/ with the program for each kind. TestFiles runs it with bash -e in
-# the top folder; $1 is an empty folder.
+# Checks the files of deploy/ with the program for each kind, and builds packages in the folder
+# $1, which is empty. TestFiles runs it with bash -e.
 promtool test rules deploy/*/alerts_test.yml
 
 cp deploy/systemd/petstore* "$1"
@@ -13,3 +13,58 @@ git ls-files 'deploy/*kustomization.yaml' | while read -r file; do
 	go run sigs.k8s.io/kustomize/kustomize/v5@v5.8.2 build -o "$1/all.yaml" "$(dirname "$file")"
 	go run sigs.k8s.io/kubectl-validate@v0.0.4 "$1/all.yaml"
 done
+
+# Where git knows no history, a package is as complete as others, and newer: from an archive, in
+# a shallow clone and in a checkout of another user.
+script=$PWD/deploy/package/version.sh
+version=$(sh "$script")
+licenses=$(git ls-files 'internal/*LICENSE*' | wc -l)
+git archive --prefix archive/ HEAD | tar -x -C "$1"
+git clone -q --depth 1 "file://$PWD" "$1/shallow"
+git clone -q . "$1/theirs" && chown -R 65534 "$1/theirs"
+for place in archive shallow theirs; do
+	cd "$1/$place"
+	GOFLAGS=-buildvcs=auto make package # Go's default
+	dpkg --no-act --install .bin/dist/*.deb
+	dpkg --compare-versions "$(dpkg-deb --field .bin/dist/*.deb Version)" ge "$version"
+	dpkg-deb --extract .bin/dist/*.deb files
+	zcat files/usr/share/doc/petstore/changelog.gz | grep -E '^ -- .*>  [A-Z][a-z]{2}, [0-9]'
+	terms=files/usr/share/doc/petstore/THIRD_PARTY_LICENSES.txt
+	[ "$(grep -c '^==== internal/' $terms)" = "$licenses" ]
+	cmp $terms "$1/archive/$terms"
+done
+
+# The links of its pages lead to its files.
+cd "$1/archive/files/usr/share/petstore"
+find . -name '*.md' | while read -r page; do
+	grep -oP '\]\(\K[^)#:]+(?=[)#])' "$page" | while read -r link; do [ -e "$(dirname "$page")/$link" ]; done
+done
+
+# After a release, the changelog names it first, or after what is not released.
+cd "$1/archive"
+for heading in Unreleased 'v1.2.0 (2026-12-05)'; do
+	printf '# Changes\n\n## %s\n\n## 1.2.0\n' "$heading" >.github/CHANGELOG.md
+	sh deploy/package/version.sh >>versions
+done
+grep -E '^1\.2\.0\+20[0-9]{12}$' versions
+grep -x '1\.2\.0' versions
+
+# Versions sort as the commits do.
+git init -q "$1/versions"
+cd "$1/versions"
+last=1.0.0~dev
+later() { # N makes N commits, after which the version must be a later one
+	for i in $(seq "$1"); do git -c user.name=x -c user.email=x commit -q --allow-empty -m "$i"; done
+	version=$(sh "$script")
+	dpkg --compare-versions $last lt "$version"
+	last=$version
+}
+later 1
+later 11
+git tag v1.0.0
+later 0
+[ "$version" = 1.0.0 ]
+later 1
+later 11
+git tag v1.0.1
+later 0
