@@ -59,6 +59,8 @@ run: build ## serve http://127.0.0.1:8080 from the default store
 build: ## build .bin/petstore, one static binary
 	@CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)' -o $(BIN) ./cmd/petstore
 
+# Local times differ from UTC, so that tests see them.
+test: export TZ := Asia/Kathmandu
 test: ## run all tests, with PostgreSQL, Chromium and strace if installed
 	@$(info tags: $(or $(strip $(TAGS)),none) (CONTRIBUTING.md says what each needs))$(if $(NO_CC),$(info $(NO_CC)))
 	$(GOTEST) ./...

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 //	serve ARGS...                  start a server on $STORE, or with --sandbox; set $URL and $ADDR
 //	shutdown                       stop it with SIGTERM; its output is in serve.out and serve.err
 //	! shutdown                     wait until it fails by itself
-//	http STATUS METHOD PATH [BODY] send a request with $KEY, if set; the response goes to stdout
+//	http STATUS METHOD PATH        send a request with $KEY, if set; the response goes to stdout
 //	certify FILE                   write a certificate and its private key
 func TestScripts(t *testing.T) {
 	for kind, start := range program.Stores {
@@ -58,7 +58,6 @@ func runScripts(t *testing.T, kind string, newAddress func() string) {
 			env.Setenv("STORE", newAddress())
 			env.Setenv("EMPTY", newAddress())
 			env.Setenv("LIST", example.ListPath())
-			env.Setenv("BODY", example.Body())
 			env.Setenv("PETSTORE_STORE", env.Getenv("STORE"))
 			env.Values["server"] = new(process)
 			return nil
@@ -126,7 +125,11 @@ func shutdown(ts *testscript.TestScript, fails bool, _ []string) {
 }
 
 func request(ts *testscript.TestScript, _ bool, args []string) {
-	response, text, err := send(args[1], ts.Getenv("URL")+args[2], ts.Getenv("KEY"), strings.Join(args[3:], " "))
+	body := ""
+	if args[1] == http.MethodPost {
+		body = example.Body()
+	}
+	response, text, err := send(args[1], ts.Getenv("URL")+args[2], ts.Getenv("KEY"), body)
 	ts.Check(err)
 	_ = response.Header.Write(ts.Stdout())
 	_, _ = io.WriteString(ts.Stdout(), text)

@@ -21,7 +21,8 @@ import (
 func Example_lines() {
 	s := httptest.NewServer(newService(0))
 	defer s.Close()
-	ctx, file := context.Background(), example.Body()+"\n"+example.BodyNamed("Lucy")+"\n"+example.Body()+"\n"
+	same := example.Body() + "\n"
+	ctx, file := context.Background(), same+example.Body()+"\n"+same
 	c, err := client.NewClientWithResponses(s.URL+example.Base(), client.WithKey(program.Key),
 		client.WithHTTPClient(&http.Client{Timeout: 10 * time.Second}), client.WithRetries(3))
 	if err != nil {

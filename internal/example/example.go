@@ -1,14 +1,15 @@
 // Package example has the fixtures of all tests: who replaces the resource changes them
 // here. Valid values come from the examples of the document.
 //
-//	p := example.Pet()                           // a pets.NewPet with defaults
+//	p := example.Pet()                           // a pets.NewPet with defaults, with its own name
 //	example.Named("Tom")                         // the same with another name
 //	example.Numbered(3), example.Pets(3)         // pets that differ in every property
-//	example.Body()                               // {"name":"Frank","categoryId":1}
+//	example.Body()                               // {"name":"Frank 1","categoryId":1}, the next Frank 2
 //	example.Body(`"x":1`)                        // with another property
 //	example.BodyNamed("Tom")                     // with another name
 //	example.LongBody(32<<10)                     // with texts of 32 KiB
 //	example.ListPath(), example.PetPath(7)      // /v1/pets, /v1/pets/7
+//	example.Operations().Post.OperationID       // createPet
 //	example.Filters()["status=sold"]             // the queries of the list that filter
 package example
 
@@ -20,6 +21,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json/jsontext"
@@ -47,18 +49,35 @@ func ListPath() string { return Base() + path }
 // PetPath returns the path of one pet on the server.
 func PetPath(id any) string { return fmt.Sprintf("%s/%v", ListPath(), id) }
 
+// Operations returns the operations of the list, for tests that need their names: Get lists
+// pets, and Post creates one.
+func Operations() *openapi3.PathItem { return OpenAPI().Paths.Value(path) }
+
+// newPet returns the schema of the body of createPet.
+func newPet() *openapi3.Schema {
+	return Operations().Post.RequestBody.Value.Content["application/json"].Schema.Value
+}
+
 // Body returns a body for createPet with properties such as `"name":"Tom"`, and with
-// examples of those that are required.
+// examples of those that are required. Without a name it gets one that no other body has.
 func Body(properties ...string) string {
-	return BodyOf(OpenAPI().Components.Schemas["NewPet"].Value, properties...)
+	if !has(properties, text) {
+		properties = append(properties, fmt.Sprintf(`%q:"%v %d"`, text, newPet().Properties[text].Value.Example, names.Add(1)))
+	}
+	return BodyOf(newPet(), properties...)
+}
+
+var names atomic.Int64 // given by Body
+
+func has(properties []string, name string) bool {
+	return slices.ContainsFunc(properties, func(p string) bool { return strings.HasPrefix(p, strconv.Quote(name)+":") })
 }
 
 // BodyOf returns such a body for any operation whose body is an object.
 func BodyOf(schema *openapi3.Schema, properties ...string) string {
 	for _, name := range schema.Required {
-		quoted := strconv.Quote(name) + ":"
-		if !slices.ContainsFunc(properties, func(p string) bool { return strings.HasPrefix(p, quoted) }) {
-			properties = append(properties, quoted+string(must(json.Marshal(schema.Properties[name].Value.Example))))
+		if !has(properties, name) {
+			properties = append(properties, strconv.Quote(name)+":"+string(must(json.Marshal(schema.Properties[name].Value.Example))))
 		}
 	}
 	return "{" + strings.Join(properties, ",") + "}"
@@ -129,7 +148,7 @@ func BodyNamed(name string, properties ...string) string {
 
 // Integers returns properties for Body: those that are integers of 64 bits, with a value.
 func Integers(value string) (properties []string) {
-	for name, p := range OpenAPI().Components.Schemas["NewPet"].Value.Properties {
+	for name, p := range newPet().Properties {
 		if p.Value.Format == "int64" {
 			properties = append(properties, strconv.Quote(name)+":"+value)
 		}

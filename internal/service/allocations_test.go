@@ -38,7 +38,7 @@ func TestAllocations(t *testing.T) {
 			continue
 		}
 		st := program.Open(t, start(t)())
-		storetest.Fill(t, st, 20, example.Pet())
+		storetest.Fill(t, st, 20)
 		h := program.NewHandler(st, slog.New(slog.NewJSONHandler(io.Discard, nil)))
 		for target, want := range map[string]float64{example.ListPath(): c.list, example.PetPath(7): c.get} {
 			r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody)

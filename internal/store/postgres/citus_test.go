@@ -68,7 +68,7 @@ func TestCitusPage(t *testing.T) {
 	nodes := newCluster(t, 2)
 	address := distributed(t, nodes, func(address string) {
 		s = mustOpen(t, address)
-		storetest.Fill(t, s, 999, example.Pet())
+		storetest.Fill(t, s, 999)
 		first = mustCreate(t, s, once)
 	})
 	if got := mustCreate(t, s, once); !reflect.DeepEqual(got, first) {

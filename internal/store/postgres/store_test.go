@@ -41,14 +41,15 @@ const textColumn = "name"
 // once is an idempotency key.
 var once = pets.IdempotencyKey{KeyID: "mine", Key: "k1"}
 
+// create creates the pet of a key.
 func create(ctx context.Context, s store.Store, key pets.IdempotencyKey) error {
-	_, err := s.CreatePet(ctx, example.Pet(), key)
+	_, err := s.CreatePet(ctx, example.Named(key.Key), key)
 	return err
 }
 
 func mustCreate(t *testing.T, s store.Store, key pets.IdempotencyKey) pets.Pet {
 	t.Helper()
-	p, err := s.CreatePet(t.Context(), example.Pet(), key)
+	p, err := s.CreatePet(t.Context(), example.Named(key.Key), key)
 	if err != nil {
 		t.Fatalf("CreatePet: got error %v", err)
 	}
@@ -192,7 +193,7 @@ func TestOperatorFaults(t *testing.T) {
 			t.Errorf("%s: got error %v (%v), want Internal with %q", what, err, fault.KindOf(err), want)
 		}
 	}
-	storetest.Fill(t, s, 2, example.Pet())
+	storetest.Fill(t, s, 2)
 	pgtest.Exec(t, address, "SELECT setval("+sequence+", 1, false)")
 	for _, key := range []pets.IdempotencyKey{{}, once} {
 		internal("CreatePet with an identifier that is taken", create(t.Context(), s, key), "setval")

@@ -83,7 +83,7 @@ func TestStore(t *testing.T) {
 func TestSequenceLost(t *testing.T) {
 	path := newPath(t)
 	s := open(t, path)
-	storetest.Fill(t, s, 2, example.Pet())
+	storetest.Fill(t, s, 2)
 	sqlOn(t, path, "DELETE FROM pets WHERE id = 1")
 	last := int64(2)
 	for _, key := range []string{"k1", "", "k2"} {
@@ -99,7 +99,7 @@ func TestSequenceLost(t *testing.T) {
 // prefer the order of identifiers.
 func TestPlan(t *testing.T) {
 	path := newPath(t)
-	storetest.Fill(t, open(t, path), 300, example.Pet())
+	storetest.Fill(t, open(t, path), 300)
 	sqlOn(t, path, "ANALYZE")
 	conn, _ := sql.Open("sqlite", path) // fails only without the driver
 	defer conn.Close()

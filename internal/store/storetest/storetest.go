@@ -86,11 +86,11 @@ func selected(all []pets.Pet, q pets.ListQuery) []pets.Pet {
 	return slices.DeleteFunc(slices.Clone(all), func(p pets.Pet) bool { return p.ID <= q.After || !example.Selects(q, p) })
 }
 
-// Fill creates n times p.
-func Fill(t testing.TB, s store.Store, n int, p pets.NewPet) {
+// Fill creates n pets.
+func Fill(t testing.TB, s store.Store, n int) {
 	t.Helper()
 	for range n {
-		mustCreate(t, s, p)
+		mustCreate(t, s, example.Pet())
 	}
 }
 
