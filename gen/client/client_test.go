@@ -109,7 +109,7 @@ func TestAll(t *testing.T) {
 // TestResponses tests how All handles responses, also those of proxies and other servers.
 func TestResponses(t *testing.T) {
 	const two, next = `[{"id":1},{"id":2}]`, `</v1/pets?after=2>; rel="next"`
-	limit := example.OpenAPI().Paths.Value("/pets").Get.Parameters.GetByInAndName("query", "limit").Schema.Value
+	limit := example.Operations().Get.Parameters.GetByInAndName("query", "limit").Schema.Value
 	for name, test := range map[string]struct {
 		status           int
 		link, body, want string
@@ -255,7 +255,7 @@ func TestRetriesSpread(t *testing.T) {
 }
 
 type retryTest struct {
-	request, key string
+	request, key string // METHOD PATH, or METHOD for the list
 	answers      []int
 	after        string
 	deadline     time.Duration // none if 0
@@ -266,34 +266,34 @@ type retryTest struct {
 
 func TestRetries(t *testing.T) {
 	const ms, s = time.Millisecond, time.Second
-	const failed = `"http://petstore.example/v1/pets": `
+	failed := `"http://petstore.example` + example.ListPath() + `": `
 	tests := []retryTest{
-		{"GET /pets", "", []int{408, 429, 500}, "7", 0, "200", 4, 21 * s},
-		{"GET /pets", "", []int{503}, "Sat, 01 Jan 2000 00:00:09 GMT", 0, "200", 2, 9 * s},
-		{"GET /pets", "", []int{503, 503}, "Fri, 31 Dec 1999 00:00:00 GMT", 0, "200", 3, 200 * ms},
-		{"GET /pets", "", []int{503}, "61", 0, "503", 1, 0},
-		{"GET /pets", "", []int{503, 503, 503, 503}, "0", 0, "503", 4, 300 * ms},
-		{"GET /pets", "", []int{lost, cut, 503}, "", 0, "200", 4, 300 * ms},
-		{"GET /pets", "", []int{cut, cut, cut, cut}, "", 0, failed + "unexpected EOF$", 4, 300 * ms},
-		{"GET /pets", "", []int{429}, "30", 3 * s, "429", 1, 0},  // a wait past the deadline
-		{"GET /pets", "", []int{hangs}, "", 0, "200", 2, 10 * s}, // until the client's timeout
-		{"GET /pets", "", []int{hangs}, "", 5 * s, failed + "context deadline exceeded$", 1, 5 * s},
-		{"GET /pets", "", []int{503, hangs}, "1", 5 * s, failed + "context deadline exceeded; before that: 503", 2, 5 * s},
-		{"GET /pets", "", []int{lost, hangs}, "", 5 * s, failed + "context deadline exceeded; before that: .*" + failed + "lost", 2, 5 * s},
-		{"GET /pets", "", []int{500, canceled}, "1", 0, failed + "context canceled; before that: 503", 2, s},
-		{"PUT /pets", "", []int{500}, "1", 0, "200", 2, s},
-		{"PUT /pets", "stream", []int{500}, "1", 0, "500", 1, 0}, // its body cannot be sent again
-		{"PATCH /pets", "k1", []int{500}, "1", 0, "500", 1, 0},
-		{"POST /pets", "k1", []int{500}, "1", 0, "200", 2, s},
-		{"POST /pets", "", []int{lost, 503}, "", 0, "200", 3, 200 * ms},
-		{"POST /pets", "", []int{400}, "1", 0, "400", 1, 0},
-		{"POST /pets/1/sales", "k1", []int{500}, "1", 0, "500", 1, 0}, // takes no such key
+		{"GET", "", []int{408, 429, 500}, "7", 0, "200", 4, 21 * s},
+		{"GET", "", []int{503}, "Sat, 01 Jan 2000 00:00:09 GMT", 0, "200", 2, 9 * s},
+		{"GET", "", []int{503, 503}, "Fri, 31 Dec 1999 00:00:00 GMT", 0, "200", 3, 200 * ms},
+		{"GET", "", []int{503}, "61", 0, "503", 1, 0},
+		{"GET", "", []int{503, 503, 503, 503}, "0", 0, "503", 4, 300 * ms},
+		{"GET", "", []int{lost, cut, 503}, "", 0, "200", 4, 300 * ms},
+		{"GET", "", []int{cut, cut, cut, cut}, "", 0, failed + "unexpected EOF$", 4, 300 * ms},
+		{"GET", "", []int{429}, "30", 3 * s, "429", 1, 0},  // a wait past the deadline
+		{"GET", "", []int{hangs}, "", 0, "200", 2, 10 * s}, // until the client's timeout
+		{"GET", "", []int{hangs}, "", 5 * s, failed + "context deadline exceeded$", 1, 5 * s},
+		{"GET", "", []int{503, hangs}, "1", 5 * s, failed + "context deadline exceeded; before that: 503", 2, 5 * s},
+		{"GET", "", []int{lost, hangs}, "", 5 * s, failed + "context deadline exceeded; before that: .*" + failed + "lost", 2, 5 * s},
+		{"GET", "", []int{500, canceled}, "1", 0, failed + "context canceled; before that: 503", 2, s},
+		{"PUT", "", []int{500}, "1", 0, "200", 2, s},
+		{"PUT", "stream", []int{500}, "1", 0, "500", 1, 0}, // its body cannot be sent again
+		{"PATCH", "k1", []int{500}, "1", 0, "500", 1, 0},
+		{"POST", "k1", []int{500}, "1", 0, "200", 2, s},
+		{"POST", "", []int{lost, 503}, "", 0, "200", 3, 200 * ms},
+		{"POST", "", []int{400}, "1", 0, "400", 1, 0},
+		{"POST " + example.PetPath(1) + "/sales", "k1", []int{500}, "1", 0, "500", 1, 0}, // takes no such key
 	}
 	for path, item := range example.OpenAPI().Paths.Map() {
 		if item.Post == nil {
 			continue
 		}
-		test := retryTest{"POST " + path, "", []int{500}, "1", 0, "500", 1, 0}
+		test := retryTest{"POST " + example.Base() + path, "", []int{500}, "1", 0, "500", 1, 0}
 		if item.Post.Parameters.GetByInAndName("header", "Idempotency-Key") != nil {
 			test.want, test.requests, test.wait = "200", 2, s
 		}
@@ -311,7 +311,7 @@ func (test retryTest) run(t *testing.T) {
 	defer cancel()
 	tr := &transport{statuses: test.answers, after: test.after, cancel: cancel}
 	method, path, _ := strings.Cut(test.request, " ")
-	r, _ := http.NewRequestWithContext(ctx, method, "http://petstore.example/v1"+path, strings.NewReader("body"))
+	r, _ := http.NewRequestWithContext(ctx, method, "http://petstore.example"+cmp.Or(path, example.ListPath()), strings.NewReader("body"))
 	if test.key != "" {
 		r.Header.Set("Idempotency-Key", test.key)
 	}

@@ -252,7 +252,8 @@ func values(s *openapi3.Schema) (good, bad []string) {
 			all = append(all, encode(strings.Repeat("x", n)))
 		case "items":
 			n, _ := strconv.Atoi(words[1])
-			all = append(all, encode(slices.Repeat([]any{s.Items.Value.Example}, n)))
+			list, _ := s.Example.([]any)
+			all = append(all, encode(slices.Repeat(append(list, s.Items.Value.Example)[:1], n)))
 		}
 	}
 	known := s.Type.Is("string") && s.Format == "" || s.Type.Is("integer") || s.Type.Is("array")
