@@ -60,7 +60,7 @@ func explain(path string, err error) error {
 	case isCorrupt(err):
 		return fmt.Errorf("%s %w: %w", path, db.ErrDamaged, err)
 	case hasCode(err, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY):
-		err = errors.New("permission denied for it or its folder, the disk is read-only or failed, or its full path is longer than 490 bytes")
+		err = errors.New("permission denied for it or its folder, the disk is read-only or failed, or its full path is too long")
 	case isBusy(err), isFull(err):
 		err = classify(err)
 	}

@@ -30,22 +30,6 @@ func TestPaths(t *testing.T) {
 			wantFiles(t, path, name, name+"-lock", name+"-shm", name+"-wal")
 		}
 	}
-	longest, to := pathOf(t, t.TempDir(), 490), pathOf(t, t.TempDir(), 490)
-	mustCreate(t, open(t, longest), "a")
-	mustBackup(t, longest, to)
-	wantNotes(t, to, 1)
-}
-
-// pathOf returns a path in dir with a number of bytes.
-func pathOf(t *testing.T, dir string, length int) string {
-	t.Helper()
-	for length-len(dir) > 200 {
-		dir = filepath.Join(dir, strings.Repeat("x", 100))
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(dir, strings.Repeat("x", length-len(dir)-1))
 }
 
 func TestOpenRejects(t *testing.T) {
@@ -82,7 +66,6 @@ func TestOpenRejects(t *testing.T) {
 		{path: ":memory:", want: "not a file name"},
 		{path: "-", want: "./- for one called -"},
 		{path: dir, want: "is not a regular file"},
-		{path: pathOf(t, dir, 513), want: "its full path is longer than 490 bytes"},
 		{path: in("texts"), want: "is not an SQLite database"},
 		{path: in("missing/notes.db"), want: "its folder does not exist"},
 		{path: in("songs"), want: "belongs to another program and was not changed"},
@@ -121,8 +104,8 @@ func TestOpenRejects(t *testing.T) {
 	}
 }
 
-// The connections have the settings that the promises of this package rest on. A setting that
-// SQLite does not take, and a statement that it cannot prepare, are errors of the start.
+// The connections have the settings that the promises of this package rest on, and Open fails
+// if SQLite does not take one.
 func TestStart(t *testing.T) {
 	d := open(t, newPath(t))
 	for _, pragma := range []string{
@@ -145,11 +128,6 @@ func TestStart(t *testing.T) {
 		_, err := schema.Open(t.Context(), newPath(t), db.Options{})
 		wantError(t, "Open", err, "SQLite did not take the setting "+pragma)
 	}
-	toWrite = used
-	wrong := Schema{Migrations: schema.Migrations}
-	wrong.Statement("SELECT title FROM songs")
-	_, err = wrong.Open(t.Context(), newPath(t), db.Options{})
-	wantError(t, "Open", err, "no such table: songs")
 }
 
 // TestMigrate goes up to a second version of the schema. Everything stays, and a program
@@ -184,8 +162,7 @@ func TestMigrate(t *testing.T) {
 	_, openErr := schema.Open(t.Context(), path, db.Options{})
 	readErr := schema.Read(t.Context(), path, nil)
 	_, verifyErr := schema.Verify(t.Context(), path)
-	_, _, migrateErr := schema.Migrate(t.Context(), path, nil)
-	for _, err := range []error{openErr, readErr, verifyErr, migrateErr} {
+	for _, err := range []error{openErr, readErr, verifyErr} {
 		if !errors.Is(err, db.ErrNewer) {
 			t.Errorf("a newer schema: got error %v, want ErrNewer", err)
 		}

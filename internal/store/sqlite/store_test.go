@@ -62,8 +62,7 @@ func TestStore(t *testing.T) {
 		Open:   func(t testing.TB) store.Store { return open(t, newPath(t)) },
 		Reopen: func(t testing.TB, s store.Store) store.Store { return open(t, s.(stored).path) },
 		Change: func(t testing.TB, s store.Store, p pets.Pet) {
-			sqlOn(t, s.(stored).path, "DELETE FROM pets WHERE id = ?", p.ID)
-			sqlOn(t, s.(stored).path, "INSERT INTO pets ("+petColumns+") VALUES (?"+strings.Repeat(", ?", len(fields(&p))-1)+")", fields(&p)...)
+			sqlOn(t, s.(stored).path, "INSERT OR REPLACE INTO pets ("+petColumns+") VALUES (?"+strings.Repeat(", ?", len(fields(&p))-1)+")", fields(&p)...)
 		},
 		Remove: func(t testing.TB, s store.Store, id int64) {
 			sqlOn(t, s.(stored).path, "DELETE FROM pets WHERE id = ?", id)
