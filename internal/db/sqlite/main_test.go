@@ -47,7 +47,7 @@ var (
 )
 
 // childEnv makes this test binary do one of works in a process that can be killed or given a
-// failing disk, with paths as arguments. With nobodyEnv, root becomes nobody before.
+// failing disk, with paths as arguments. With nobodyEnv, a child of root runs as nobody.
 const childEnv, nobodyEnv = "SQLITE_TEST_CHILD", "SQLITE_TEST_NOBODY"
 
 const nobody = 65534
@@ -190,8 +190,7 @@ func (l ledger) read(t testing.TB, lines *bufio.Scanner, n int) (read int) {
 	return read
 }
 
-// check checks that the database at path holds all notes of the ledger and is not
-// damaged.
+// check checks that the database at path holds all notes of the ledger and is sound.
 func (l ledger) check(t testing.TB, path string) {
 	t.Helper()
 	d := open(t, path)
@@ -271,8 +270,8 @@ func atRest(t testing.TB, texts ...string) string {
 	return path
 }
 
-// killed returns the path of a database whose process was killed, and its notes, some of
-// which are in its log.
+// killed returns the path and the notes of a database whose process was killed. Some notes
+// are only in the log.
 func killed(t testing.TB) (string, ledger) {
 	t.Helper()
 	used := newPath(t)
@@ -283,8 +282,7 @@ func killed(t testing.TB) (string, ledger) {
 	return copyOf(t, used), walk(t, d)
 }
 
-// copyOf returns the path of a copy of a database in use, as a process that is killed
-// leaves it.
+// copyOf returns the path of a copy of a database in use, as a killed process leaves it.
 func copyOf(t testing.TB, used string) string {
 	t.Helper()
 	path := newPath(t)

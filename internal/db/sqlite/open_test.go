@@ -209,9 +209,9 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// TestReplacedFile makes mistakes that an operator may make with a database in use, which
-// is opened by a symbolic link. A read, Ping, a write, or the commit of a write is the first
-// to notice. A file that was emptied looks damaged to a read, which must not say so.
+// TestReplacedFile makes an operator's mistakes with a database in use, opened by a symbolic
+// link. A read, Ping, a write or its commit is the first to notice. An emptied file must not
+// be reported as damaged.
 func TestReplacedFile(t *testing.T) {
 	const want = "was removed or replaced while it was in use"
 	for what, c := range map[string]struct {

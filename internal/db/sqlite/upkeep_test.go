@@ -108,8 +108,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestAltered changes the schema in ways that need no damage. Verify and Restore refuse that, Backup
-// says so, and Open serves it, unless a trigger could change what is written.
+// TestAltered changes the schema of a sound file. Verify and Restore refuse it, Backup says so, and
+// Open serves what it can, but for triggers that may change what is written.
 func TestAltered(t *testing.T) {
 	const trigger = "; CREATE TRIGGER planted AFTER INSERT ON %s BEGIN DELETE FROM notes; END"
 	for statement, c := range map[string]struct{ differs, refused string }{
