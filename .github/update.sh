@@ -4,6 +4,7 @@
 # cloned from, since that clone or the last update. Commits nothing. Marks conflicts as git
 # does; the exit status is then 1.
 set -euo pipefail
+shopt -s inherit_errexit # a folder that was only partly written would delete files here
 
 # The engines, which a service takes unchanged.
 engines='internal/edge internal/docs internal/server internal/keys internal/db internal/fault'

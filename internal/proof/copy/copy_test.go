@@ -65,6 +65,8 @@ const update = `
 	git add -A
 	git commit -qm mended
 	cd -
+	(tar() { false; }; export -f tar; .github/update.sh $up) && exit 1
+	[ -z "$(git status --porcelain)" ]
 	.github/update.sh $up >out
 	grep 'fault is mended' out
 	grep 'go get go@1.99.0 && go mod tidy' out
