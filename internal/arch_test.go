@@ -21,8 +21,8 @@ import (
 
 var root = os.DirFS("..")
 
-// files returns the text of the files whose paths match a pattern, by their paths.
-func files(pattern string) map[string]string {
+// matching returns the text of the files whose paths match a pattern, by their paths.
+func matching(pattern string) map[string]string {
 	texts, isWanted := map[string]string{}, regexp.MustCompile(pattern).MatchString
 	err := fs.WalkDir(root, ".", func(file string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && len(file) > 1 && file[0] == '.' && file != ".github" {
@@ -44,7 +44,7 @@ func files(pattern string) map[string]string {
 // program returns the text of the Go files of the program, by their paths. What only tests
 // use is no part of it.
 func program() map[string]string {
-	all, isTest := files(`\.go$`), regexp.MustCompile(`_test\.go$|^tools\.go$|^internal/(proof|example)/|test/[^/]*$`)
+	all, isTest := matching(`\.go$`), regexp.MustCompile(`_test\.go$|^tools\.go$|^internal/(proof|example)/|test/[^/]*$`)
 	maps.DeleteFunc(all, func(file, _ string) bool { return isTest.MatchString(file) })
 	return all
 }
@@ -127,7 +127,7 @@ func below(name, root string) bool { return name == root || strings.HasPrefix(na
 func TestEngines(t *testing.T) {
 	word := regexp.MustCompile(`(?i)\bpets?\b`)
 	engines := regexp.MustCompile(`\nengines='(.*)'`).FindStringSubmatch(text(".github/update.sh"))[1]
-	for file, text := range files("^(" + strings.ReplaceAll(engines, " ", "|") + ")/.*[^z]$") { // no compressed file
+	for file, text := range matching("^(" + strings.ReplaceAll(engines, " ", "|") + ")/.*[^z]$") { // no compressed file
 		if word.MatchString(text) {
 			t.Errorf("%s: got %q, want no word about pets in an engine", file, word.FindString(text))
 		}
@@ -135,7 +135,7 @@ func TestEngines(t *testing.T) {
 	_, page, _ := strings.Cut(text(".github/CONTRIBUTING.md"), "\n## Replace the resource\n")
 	page, _, _ = strings.Cut(page, "\n## ")
 	property := regexp.MustCompile(`(?i)category_?id|pets\.(Sold|Status)`)
-	for file, text := range files(`_test\.go$|/testdata/|^internal/(example|proof|store/storetest)/.*\.(go|sh)$`) {
+	for file, text := range matching(`_test\.go$|/testdata/|^internal/(example|proof|store/storetest)/.*\.(go|sh)$`) {
 		if property.MatchString(text) && !below(file, "internal/proof/copy") && !strings.Contains(page, "`"+file+"`") {
 			t.Errorf("%s: got %q, want no property of a pet in a test that CONTRIBUTING.md does not name", file, property.FindString(text))
 		}
@@ -165,14 +165,14 @@ func join(texts map[string]string) string {
 }
 
 // text returns the text of one file, or of none.
-func text(file string) string { return files("^" + regexp.QuoteMeta(file) + "$")[file] }
+func text(file string) string { return matching("^" + regexp.QuoteMeta(file) + "$")[file] }
 
 // TestPages checks that the files, make targets, flags and metrics that pages name exist. A
 // flag or a metric exists if a string of the program is its name.
 func TestPages(t *testing.T) {
-	pages := files(`^(\.github/|deploy/.*)?[^/]*\.md$`)
-	operators := files(`^(deploy/.*)?[^/]*\.md$`) // .github/CLIENTS.md has flags of generators
-	rules := files(`^deploy/.*(prometheus/|/alerts|/dashboard)`)
+	pages := matching(`^(\.github/|deploy/.*)?[^/]*\.md$`)
+	operators := matching(`^(deploy/.*)?[^/]*\.md$`) // .github/CLIENTS.md has flags of generators
+	rules := matching(`^deploy/.*(prometheus/|/alerts|/dashboard)`)
 	source, makefile := join(program()), text("Makefile")
 	inProgram := func(_, name string) bool { return strings.Contains(source, `"`+name+`"`) }
 	linked := func(page, link string) bool { return exists(path.Join(path.Dir(page), link)) }

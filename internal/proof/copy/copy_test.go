@@ -41,7 +41,7 @@ var chapters = []struct{ name, check string }{
 
 // nouns have plurals if a service may have their name, which others of ours once met.
 var nouns = map[string]string{
-	"item": "items", "person": "people", "test": "tests",
+	"item": "items", "person": "people", "test": "tests", "file": "files",
 	"key": "", "status": "", "func": "", "a.b": "",
 }
 
@@ -54,7 +54,7 @@ const update = `
 	git commit -qam ours
 	up=$(mktemp -d)
 	trap 'rm -rf $up' EXIT
-	git clone -q -c user.name=up -c user.email=up . $up
+	git clone -q --no-hardlinks -c user.name=up -c user.email=up . $up
 	cd $up
 	git checkout -q HEAD~2
 	echo '// Mended.' | tee -a internal/fault/fault.go >>internal/db/postgres/retry.go
