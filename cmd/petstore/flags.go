@@ -142,9 +142,12 @@ var urlForm = regexp.MustCompile(`^(?i:https?)://` +
 	`([0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?` +
 	`(/([0-9A-Za-z._~-]|%[0-9A-Fa-f]{2})*)*$`)
 
-// isURL reports whether text has that form and no impossible IP address.
+// isURL reports whether text has that form and no impossible IP address or port.
 func isURL(text string) bool {
-	_, err := url.Parse(text)
+	u, err := url.Parse(text)
+	if err == nil && u.Port() != "" {
+		_, err = strconv.ParseUint(u.Port(), 10, 16)
+	}
 	return err == nil && urlForm.MatchString(text)
 }
 

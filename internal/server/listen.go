@@ -127,6 +127,19 @@ func (l *limitListener) Close() (err error) {
 	return err
 }
 
+// maxConnections returns Options.MaxConnections, or less if the process may not open as many
+// files: the store and the admin address need some.
+func maxConnections(o Options) int {
+	var files syscall.Rlimit
+	_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) // cannot fail
+	limit := int(min(files.Cur, 1<<30))                  // it may be infinite
+	most := max(limit-64, limit/2)
+	if o.MaxConnections > most {
+		o.Logger.Warn("the limit of open files allows fewer connections", "connections", most, "files", limit)
+	}
+	return min(o.MaxConnections, most)
+}
+
 // certificate returns a function for tls.Config.GetCertificate that reads the certificate
 // from its files at most once a second. It keeps the last pair while the files do not match.
 func certificate(o Options, expiry prometheus.Gauge) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {

@@ -314,3 +314,21 @@ func certified(t *testing.T, name string) Options {
 	}
 	return o
 }
+
+// TestMaxConnections checks that the limit of open files bounds that of connections.
+func TestMaxConnections(t *testing.T) {
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old) }()
+	for files, want := range map[uint64]int{64: 32, 100: 50, 1000: 936, 1100: 1000} {
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: files, Max: old.Max}); err != nil {
+			t.Fatal(err)
+		}
+		s, _ := newServer(t, Options{MaxConnections: 1000})
+		if got := cap(s.connections); got != want {
+			t.Errorf("%d files: got %d connections, want %d", files, got, want)
+		}
+	}
+}

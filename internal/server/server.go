@@ -54,7 +54,7 @@ const (
 type Options struct {
 	Handler        http.Handler
 	Listeners      []net.Listener // where Handler is served
-	MaxConnections int            // how many may be open; others wait
+	MaxConnections int            // how many may be open, less if the process may not open as many files; others wait
 	Drain          time.Duration  // how long to keep serving after SIGTERM or SIGHUP
 	Stopping       func()         // called when the server begins to stop
 	Failed         <-chan error   // receives a permanent failure, which ends the server; may be nil
@@ -80,7 +80,7 @@ type Server struct {
 
 // New returns a Server. It fails if the certificate cannot be used.
 func New(o Options) (*Server, error) {
-	s := &Server{options: o, connections: make(chan struct{}, o.MaxConnections)}
+	s := &Server{options: o, connections: make(chan struct{}, maxConnections(o))}
 	for _, l := range o.Listeners {
 		s.listeners = append(s.listeners, &limitListener{Listener: l, open: s.connections, closed: make(chan struct{})})
 	}
