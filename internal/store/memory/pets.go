@@ -55,8 +55,8 @@ func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (n 
 	return n, err
 }
 
-// find returns the index in s.pets of the first pet whose identifier is at least
-// id, and whether it is id. The caller must hold mu.
+// find returns the index of the pet in s.pets, or where it would be, and whether it is there.
+// The caller must hold mu.
 func (s *Store) find(id int64) (int, bool) {
 	return slices.BinarySearchFunc(s.pets, id, func(p pets.Pet, id int64) int { return cmp.Compare(p.ID, id) })
 }

@@ -79,7 +79,7 @@ func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) err
 	})
 }
 
-// scanKey returns the key in a row, which is a *sql.Row or *sql.Rows, or keys.ErrNotFound.
+// scanKey returns the key in a *sql.Row or *sql.Rows, or keys.ErrNotFound.
 func scanKey(row interface{ Scan(columns ...any) error }) (k keys.Key, err error) {
 	var hash []byte
 	var created int64
@@ -91,7 +91,7 @@ func scanKey(row interface{ Scan(columns ...any) error }) (k keys.Key, err error
 	if err != nil {
 		return keys.Key{}, err
 	}
-	copy(k.Hash[:], hash) // as long, as the schema demands
+	copy(k.Hash[:], hash) // the schema demands the same length
 	k.CreatedAt = time.Unix(created, 0).UTC()
 	k.ExpiresAt, k.RevokedAt, k.UsedAt = timeOrZero(expires), timeOrZero(revoked), timeOrZero(used)
 	return k, nil

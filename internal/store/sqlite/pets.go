@@ -15,8 +15,8 @@ const (
 	petColumns    = "id, " + newPetColumns
 )
 
-// Once an operator has run ANALYZE, the planner takes statuses for evenly spread. Without
-// INDEXED BY it then scans pets in the order of id, through all of another status.
+// After ANALYZE, the planner takes statuses for evenly spread. Without INDEXED BY, it would scan
+// pets in the order of id, past all of another status.
 const petsByStatus = "SELECT " + petColumns +
 	" FROM pets INDEXED BY pets_by_status WHERE status = ? AND id > ? ORDER BY id LIMIT ?"
 
@@ -27,8 +27,8 @@ var (
 
 	selectPetsByStatus = schema.Statement(petsByStatus)
 
-	// The pet's identifier is the next one of AUTOINCREMENT, which no row of pets is
-	// above, even if the row of sqlite_sequence was lost.
+	// The pet gets the next identifier of AUTOINCREMENT. It is above those of all pets even
+	// if the row of sqlite_sequence was lost.
 	insertIdempotencyKey = schema.Statement(`INSERT INTO idempotency_keys (pet_id, key, key_id, fingerprint)
 		SELECT max(coalesce(max(seq), 0), (SELECT coalesce(max(id), 0) FROM pets)) + 1, ?, ?, ? FROM sqlite_sequence WHERE name = 'pets'
 		ON CONFLICT (key, key_id) DO NOTHING`)

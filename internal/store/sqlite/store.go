@@ -32,7 +32,7 @@ var schema = sqlite.Schema{
 
 const prefix = "sqlite:"
 
-// serverAddress matches what looks like the address of a server with a password, which
+// serverAddress matches what looks like the address of a server. It may have a password, and
 // must not be printed as a path.
 var serverAddress = regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]*:(//|.*@)|password *=`)
 
