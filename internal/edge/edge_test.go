@@ -217,8 +217,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestDocs checks the page, / in a browser, which leads to it, and the Link of deprecated
-// operations, which may set another Link.
+// TestDocs checks the page, the redirect of browsers from / to it, and the Link of deprecated
+// operations, which is added to one of their own.
 func TestDocs(t *testing.T) {
 	const (
 		browser     = "GET /\nAccept: text/html"

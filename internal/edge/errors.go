@@ -11,7 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// messages has the messages of errors that have none.
+// messages has the default messages of errors, by their kinds.
 var messages = map[fault.Kind]string{
 	fault.InvalidParameter:     "a parameter has a value that cannot be read",
 	fault.InvalidBody:          "the body cannot be read",

@@ -27,7 +27,7 @@ type inFlight struct {
 
 // share limits the requests of one key.
 type share struct {
-	requests int64               // in flight, which hold their bodies in memory; guarded by inFlight.mu
+	requests int64               // in flight, with their bodies in memory; guarded by inFlight.mu
 	running  *semaphore.Weighted // those that are admitted; the rest queue per key
 }
 

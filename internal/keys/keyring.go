@@ -134,7 +134,7 @@ func (k *Keyring) key(ctx context.Context, id string) (Key, error) {
 }
 
 // RecordUses records in the store when keys were last used, every 30 s and once more when
-// ctx ends. It logs a failure and tries again 30 s later, but returns the last one.
+// ctx ends. It logs a failure and tries again 30 s later. It returns the error of the last time.
 func (k *Keyring) RecordUses(ctx context.Context, log *slog.Logger) error {
 	ticker := time.NewTicker(useInterval)
 	defer ticker.Stop()

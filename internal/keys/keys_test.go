@@ -72,7 +72,7 @@ func TestID(t *testing.T) {
 	zeros := strings.Repeat("0", 36)
 	sealed := func(body string) string { return body + checksum(body) }
 	token := sealed("psk_abcdefgh_" + zeros[:30])
-	if id, ok := ID(token); !ok || id != "abcdefgh" || checksum("123456789") != "3jZRME" { // which stays
+	if id, ok := ID(token); !ok || id != "abcdefgh" || checksum("123456789") != "3jZRME" { // they never change
 		t.Errorf("ID: got %q, %v, want abcdefgh", id, ok)
 	}
 	for _, junk := range []string{
@@ -155,8 +155,8 @@ func (f *fixture) create(lifetime time.Duration) (id, token string) {
 	return k.ID, token
 }
 
-// want compares what Authenticate says of a token, which is the ID of its key, a refusal
-// such as "expired 12345678" or an error, and how often it asks the store.
+// want checks the result of Authenticate: the ID of the key, a refusal such as
+// "expired 12345678", or an error. It also checks how often the store is asked.
 func (f *fixture) want(token, want string, lookups int64) {
 	f.Helper()
 	before := f.lookups.Load()
@@ -214,7 +214,7 @@ func TestAuthenticate(t *testing.T) {
 	})
 }
 
-// TestSlowLookup checks that a key is cached from the begin of its look-up, since it may be
+// TestSlowLookup checks that a key is cached from the start of its look-up, since it may be
 // revoked before that ends.
 func TestSlowLookup(t *testing.T) {
 	run(t, func(f *fixture) {
