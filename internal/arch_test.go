@@ -160,10 +160,6 @@ func TestClients(t *testing.T) {
 	}
 }
 
-func join(texts map[string]string) string {
-	return strings.Join(slices.Collect(maps.Values(texts)), "\n")
-}
-
 // text returns the text of one file, or of none.
 func text(file string) string { return matching("^" + regexp.QuoteMeta(file) + "$")[file] }
 
@@ -173,7 +169,7 @@ func TestPages(t *testing.T) {
 	pages := matching(`^(\.github/|deploy/.*)?[^/]*\.md$`)
 	operators := matching(`^(deploy/.*)?[^/]*\.md$`) // .github/CLIENTS.md has flags of generators
 	rules := matching(`^deploy/.*(prometheus/|/alerts|/dashboard)`)
-	source, makefile := join(program()), text("Makefile")
+	source, makefile := strings.Join(slices.Collect(maps.Values(program())), "\n"), text("Makefile")
 	inProgram := func(_, name string) bool { return strings.Contains(source, `"`+name+`"`) }
 	linked := func(page, link string) bool { return exists(path.Join(path.Dir(page), link)) }
 	file := func(_, name string) bool { return exists(name) || removed(name) }
@@ -183,7 +179,7 @@ func TestPages(t *testing.T) {
 		store, _, _ := strings.Cut(name, "_")
 		return inProgram(page, name) || removed("internal/db/"+store)
 	}
-	wantNames(t, "file", pages, `\]\(([^:)#]+)[)#]`, linked)
+	wantNames(t, "file", pages, `\]\(([^:)#]+)[)#]`, linked) // [text](file)
 	wantNames(t, "file", pages, "`((?:cmd|deploy|gen|internal|\\.\\w+)/[^` ]*)`", file)
 	wantNames(t, "target", pages, "`make ([a-z-]+)", target)
 	wantNames(t, "flag", operators, "(?:`|"+service.Name+" [a-z][^`\n]*? )--([a-z-]+)", inProgram)
