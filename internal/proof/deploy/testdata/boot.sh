@@ -1,10 +1,19 @@
-# Boots systemd in separate namespaces, on a temporary overlay of this machine's files, runs
-# the script walk.sh in the directory $1, and exits with its status. The output is in
-# walk.out, the end of the journal in journal.out. Run it with
-#
-#   unshare --mount --pid --net --ipc --uts --cgroup --fork --kill-child sh boot.sh FOLDER
-set -e
+# Builds the Debian package, boots systemd in separate namespaces, on a temporary overlay of this
+# machine's files, runs the script walk.sh in the directory $1, and exits with its status. The
+# output is in walk.out, the end of the journal in journal.out. TestPackage runs it with sh -e in
+# the top folder; $2 is the body of a pet with the name NAME, $3 has odd bodies, one a line.
 shared=$1
+if [ $$ != 1 ]; then
+	make package
+	version=$(sh deploy/package/version.sh)
+	cp --parents ".bin/dist/petstore_${version}_$(go env GOARCH).deb" $(git ls-files 'deploy/*.md') "$shared"
+	cp internal/proof/deploy/testdata/*.sh "$shared"
+	printf '%s\n' "$2" >"$shared/body.json"
+	printf '%s\n' "$3" >"$shared/odd.ndjson"
+	timeout 12m unshare --mount --pid --net --ipc --uts --cgroup --fork --kill-child sh -e "$0" "$shared" && exit
+	tail -n 40 "$shared"/*.out
+	exit 1
+fi
 top=$shared/top
 mkdir "$top"
 mount --make-rprivate /
