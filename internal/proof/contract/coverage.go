@@ -180,7 +180,7 @@ func (s *suite) recordSize(got response, id, place string, v any) {
 		see(" value ", v)
 		see(" length ", utf8.RuneCountInString(v))
 		if !instant(v).IsZero() && !strings.HasSuffix(v, "Z") {
-			see(" offset", "")
+			see(" time with an offset", "")
 		}
 	}
 }
@@ -263,7 +263,7 @@ func limits(s *openapi3.Schema) (all []string) {
 		}
 	}
 	if s.Format == "date-time" {
-		all = append(all, " offset accepted")
+		all = append(all, " time with an offset accepted")
 	}
 	for _, part := range parts(s)[1:] {
 		all = append(all, limits(part)...)
