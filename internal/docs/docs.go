@@ -16,7 +16,7 @@ import (
 // path is the path of the page.
 const path = "/docs"
 
-//go:embed ui/page.html ui/docs.js ui/docs.css ui/icon.svg ui/scalar.js.gz ui/LICENSES.txt
+//go:embed ui/page.html ui/docs.js ui/docs.css ui/scalar.js.gz ui/LICENSES.txt
 var ui embed.FS
 
 var page = template.Must(template.ParseFS(ui, "ui/page.html"))
@@ -24,7 +24,7 @@ var page = template.Must(template.ParseFS(ui, "ui/page.html"))
 // mediaTypes has the media types of the files that the page loads.
 var mediaTypes = map[string]string{
 	"scalar.js.gz": "text/javascript; charset=utf-8", "docs.js": "text/javascript; charset=utf-8",
-	"docs.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml", "LICENSES.txt": "text/plain; charset=utf-8",
+	"docs.css": "text/css; charset=utf-8", "LICENSES.txt": "text/plain; charset=utf-8",
 }
 
 // New returns the page of a document. It sends requests to its own server or, if public is

@@ -43,8 +43,8 @@ func TestPage(t *testing.T) {
 				t.Errorf("%s: got no file", m[1])
 			}
 		}
-		if len(loaded) != 4 {
-			t.Errorf("got %d files that the page loads, want 4", len(loaded))
+		if len(loaded) != 3 {
+			t.Errorf("got %d files that the page loads, want 3", len(loaded))
 		}
 	}
 }
