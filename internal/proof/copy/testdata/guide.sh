@@ -1,6 +1,21 @@
-# Adds the operations of the chapter "Add an operation", with the page's own code. Run in a clone.
-. internal/proof/copy/testdata/page.sh
+# Follows a chapter of CONTRIBUTING.md in a clone, with the page's own code: visits, tags or tokens.
+set -eux -o pipefail
 
+# page TEXT prints the block of Go that begins with TEXT.
+page() {
+	awk -v text="$1" '
+		/^ *```/ { inside = /```go/; first = inside; next }
+		inside { sub(/^   /, "") }
+		first { found = index($0, text) == 1; first = 0 }
+		inside && found { print; n++ }
+		END { exit n == 0 }' .github/CONTRIBUTING.md
+}
+
+# code TEXT prints TEXT, which must be in the page.
+code() { tr -s '\n ' ' ' <.github/CONTRIBUTING.md | grep -F "$1" >/dev/null && printf '%s' "$1"; }
+
+# visits adds the operations of the chapter "Add an operation".
+visits() {
 # 1. The document.
 cat >paths <<'END'
   /pets/{petId}/visits:
@@ -790,3 +805,80 @@ END
 END2
 sed -i 's/^	t.Run("Lists".*/\tt.Run("Visits", s.visits)\n&/' internal/proof/contract/contract.go
 gofmt -w internal
+}
+
+# tags adds the property of the chapter "Add a property".
+tags() {
+# 1. The document.
+cat >tags <<'END'
+        tags:
+          x-order: 4
+          type: array
+          maxItems: 20
+          items: {type: string, pattern: '^[^\x00]*$', x-pattern-message: must not contain U+0000}
+          example: [small]
+END
+sed -i '/^        status: {$ref/{e cat tags
+	}' openapi.yaml
+rm tags
+make generate
+{ go build ./internal/service || true; } 2>&1 | grep 'cannot convert'
+
+# 2. The domain.
+sed -i -e "s/^	Status     Status.*/&\n\t$(code 'Tags []string `json:",omitzero"`')/" \
+	-e 's/{ return \[\]text{{"name", p.Name}} }/{\n\tall := []text{{"name", p.Name}}\n\tfor _, tag := range p.Tags {\n\t\tall = append(all, text{"tags", tag})\n\t}\n\treturn all\n}/' internal/pets/pets.go
+
+# 3. The operations.
+sed -i -e "s/CategoryID: body.CategoryID, /&$(code 'Tags: valueOr(body.Tags, nil)'), /" \
+	-e "s/^	return api.Pet(struct {/\tvar tags *[]string\n\t$(code 'if p.Tags != nil { tags = &p.Tags }' | sed 's/&/\\&/')\n&/" \
+	-e 's/^		CategoryID int64$/&\n\t\tTags *[]string/' -e 's/{p.ID, p.Name, p.CategoryID, /&tags, /' internal/service/service.go
+
+# 4. SQLite.
+sed -i -e 's/"name, category_id, status"/"name, category_id, status, tags"/' -e 's/VALUES (nullif(?, 0), ?/&, ?/' \
+	-e "s/&p.Status} }/\&p.Status, $(code 'inJSON{&p.Tags}' | sed 's/&/\\&/')} }/" \
+	-e 's/^	"database\/sql"/&\n\t"database\/sql\/driver"\n\t"encoding\/json"/' internal/store/sqlite/pets.go
+{ echo; page '// inJSON'; } >>internal/store/sqlite/pets.go
+{ echo '-- +goose Up'; code "ALTER TABLE pets ADD COLUMN tags TEXT NOT NULL DEFAULT 'null'"; echo ';'; } >internal/store/sqlite/migrations/00002_tags.sql
+
+# 5. PostgreSQL.
+sed -i -e 's/"name, category_id, status"/"name, category_id, status, tags"/' -e 's/(\*string)(&p.Status)/&, \&p.Tags/' \
+	-e 's/VALUES (\$1, \$2, \$3)/VALUES ($1, $2, $3, $4)/' -e 's/VALUE VALUES (\$1, \$2, \$3, \$4)/VALUE VALUES ($1, $2, $3, $4, $5)/' \
+	-e 's/SELECT pet_id, \$4, \$5, \$6 /SELECT pet_id, $4, $5, $6, $7 /' -e "s/ELSE '' END, category_id, status/&, tags/" internal/store/postgres/pets.go
+echo "-- +goose Up
+ALTER TABLE petstore.pets $(code 'ADD COLUMN tags jsonb');" >internal/store/postgres/migrations/00002_tags.sql
+
+# 6. Tests and pages.
+sed -i 's/^	p.CategoryID = int64(n)/&\n\tp.Tags = []string{p.Name}/' internal/example/example.go
+sed -i -e "s/(id, name, category_id, status) OVERRIDING/(id, name, category_id, status, tags) OVERRIDING/" \
+	-e "s/%d, %Q);', id, hex(name), category_id, status)/%d, %Q, nullif(%Q, ''null'')::jsonb);', id, hex(name), category_id, status, tags)/" \
+	deploy/postgres/from-sqlite.md
+cat >cases <<'END'
+		{send: "POST /v1/pets", body: example.Body(`"tags":[` + strings.Repeat(`"a",`, 19) + `"a"]`), want: "201"},
+		{send: "POST /v1/pets", body: example.Body(`"tags":[` + strings.Repeat(`"a",`, 20) + `"a"]`), want: "400 invalid_body", says: "tags"},
+END
+sed -i '/^		\/\/ Creates/{e cat cases
+	}' internal/proof/contract/cases.go
+rm cases
+sed -i 's/^func TestAllocations/func testAllocations/' internal/service/allocations_test.go # its numbers depend on the properties
+gofmt -w internal
+}
+
+# tokens adds the tokens of the chapter "Other credentials".
+tokens() {
+eval "$(sed -n '/^go get .*jwt/p' .github/CONTRIBUTING.md)"
+page 'package service' >internal/service/tokens.go
+check=$(page 'if s.tokens' | sed 's/$/\\/')
+tokens=$(page 'var tokens' | sed 's/$/\\/')
+sed -i -e "s/^	keyring    \*keys.Keyring/&\n\ttokens *Tokens/" -e 's/keyring \*keys.Keyring, o edge/keyring *keys.Keyring, tokens *Tokens, o edge/' \
+	-e 's/&service{handler, store, keyring}/\&service{handler, store, keyring, tokens}/' \
+	-e "/) Authenticate(/a \\${check}
+" internal/service/handler.go
+sed -i -e "s/NewHandler(observed, keyring, cfg.edge)/NewHandler(observed, keyring, tokens, cfg.edge)/" -e "/NewHandler(observed/i \\${tokens}
+" -e 's/^	logFormat       string/&\n\tissuer, audience, keySet string/' \
+	-e 's/^	flags := cmd.Flags()/&\n\tflags.StringVar(\&cfg.issuer, "issuer", "", "i")\n\tflags.StringVar(\&cfg.audience, "audience", "", "a")\n\tflags.StringVar(\&cfg.keySet, "key-set", "", "k")/' cmd/petstore/serve.go
+sed -i -e 's/\(service.NewHandler(st, .*\), edge.Options/\1, nil, edge.Options/' internal/proof/program/program.go internal/proof/browser/docs_test.go
+go mod tidy
+gofmt -w internal cmd
+}
+
+"$1"
