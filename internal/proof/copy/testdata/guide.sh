@@ -843,7 +843,7 @@ sed -i -e 's/"name, category_id, status"/"name, category_id, status, tags"/' -e 
 # 5. PostgreSQL.
 sed -i -e 's/"name, category_id, status"/"name, category_id, status, tags"/' -e 's/(\*string)(&p.Status)/&, \&p.Tags/' \
 	-e 's/VALUES (\$1, \$2, \$3)/VALUES ($1, $2, $3, $4)/' -e 's/VALUE VALUES (\$1, \$2, \$3, \$4)/VALUE VALUES ($1, $2, $3, $4, $5)/' \
-	-e 's/SELECT pet_id, \$4, \$5, \$6 /SELECT pet_id, $4, $5, $6, $7 /' -e "s/ELSE '' END, category_id, status/&, tags/" internal/store/postgres/pets.go
+	-e 's/SELECT pet_id, \$4, \$5, \$6 /SELECT pet_id, $4, $5, $6, $7 /' -e 's/, category_id, status FROM/, category_id, status, tags FROM/' internal/store/postgres/pets.go
 echo "-- +goose Up
 ALTER TABLE petstore.pets $(code 'ADD COLUMN tags jsonb');" >internal/store/postgres/migrations/00002_tags.sql
 
