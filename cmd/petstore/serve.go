@@ -102,7 +102,7 @@ signal stops the server at once.`,
 func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool) error {
 	for _, addr := range []string{cfg.addr, cmp.Or(cfg.adminAddr, defaultAddr)} {
 		network, address := server.Network(addr)
-		if _, _, err := net.SplitHostPort(address); err != nil && network == "tcp" {
+		if _, _, err := net.SplitHostPort(address); err != nil && (network == "tcp" || address == "") {
 			return misuse("--addr and --admin-addr must be HOST:PORT, such as %s, or unix:PATH: %w", defaultAddr, err)
 		}
 	}
