@@ -102,7 +102,7 @@ signal stops the server at once.`,
 func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool) error {
 	for _, addr := range []string{cfg.addr, cmp.Or(cfg.adminAddr, defaultAddr)} {
 		network, address := server.Network(addr)
-		if _, _, err := net.SplitHostPort(address); err != nil && (network == "tcp" || address == "") {
+		if _, _, err := net.SplitHostPort(address); network == "tcp" && err != nil || address == "" {
 			return misuse("--addr and --admin-addr must be HOST:PORT, such as %s, or unix:PATH: %w", defaultAddr, err)
 		}
 	}
@@ -119,7 +119,7 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 		return misuse("set both --tls-cert and --tls-key: the files of a certificate and its private key")
 	case min(connections, requests) < 1 || max(connections, requests) > 1e6:
 		return misuse("--max-connections and --max-in-flight must be between 1 and 1000000")
-	case rate != 0 && !(rate >= 0.001 && rate <= 1e6): // NaN too
+	case rate != 0 && !(rate >= 0.001 && rate <= 1e6): // or NaN
 		return misuse("--rate-limit must be between 0.001 and 1000000, or 0 for no limit")
 	case !slices.Contains([]string{"auto", "text", "json"}, cfg.logFormat):
 		return misuse("--log-format must be auto, text or json")
@@ -133,7 +133,7 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 	return nil
 }
 
-// setUp starts the log, which hides the fixed keys, and configures the sandbox.
+// setUp starts the log, which hides keys, and configures the sandbox.
 func (cfg *serveConfig) setUp(env *environment) {
 	if cfg.sandbox {
 		_ = env.store.Set("memory:") // it is valid

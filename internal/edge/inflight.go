@@ -28,7 +28,7 @@ type inFlight struct {
 // share limits the requests of one key.
 type share struct {
 	requests int64               // in flight, with their bodies in memory; guarded by inFlight.mu
-	running  *semaphore.Weighted // those that are admitted; the rest queue per key
+	running  *semaphore.Weighted // those that have left the queue of the key
 }
 
 // newInFlight derives the limits from the number of requests that may run at a time.
@@ -69,7 +69,7 @@ func (f *inFlight) leave(key string) {
 }
 
 // run calls handle when the request may run: first among those of its key, then among all.
-// It returns errOverloaded if too many wait, or when ctx ends.
+// It returns errOverloaded if too many wait, or ctx ends before.
 func (f *inFlight) run(ctx context.Context, s *share, handle func() error) error {
 	if s.running.Acquire(ctx, 1) != nil {
 		return errOverloaded

@@ -34,8 +34,8 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 				})
 			}
 
-			// net/http also cancels the context of a request if the client has
-			// closed only its side of the connection.
+			// net/http cancels the context of a request even if the client has closed
+			// only its side of the connection and still reads.
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), h.options.Timeout)
 			defer cancel()
 			call := startCall(ctx, c, op.OperationID)
@@ -59,7 +59,7 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 			}
 			defer h.inFlight.leave(client)
 			// The body is read before the request takes a place, because it may arrive slowly.
-			// An invalid request is refused only after that, because a 503 comes before a 400.
+			// An invalid request is refused once it has a place, so that a 503 comes before a 400.
 			invalid := op.validateParameters(c)
 			if invalid == nil {
 				call.body, invalid = op.readBody(c, h.options.MaxBody)

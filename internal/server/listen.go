@@ -34,7 +34,7 @@ func Listen(addr string) (net.Listener, error) {
 		return net.Listen(network, address)
 	}
 	// Two processes that start at once must not both replace a socket.
-	lock := flock.New(address+".lock", flock.SetPermissions(0o600)) // for no other user to hold
+	lock := flock.New(address+".lock", flock.SetPermissions(0o600)) // others must not hold it
 	if err := lock.Lock(); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func abandoned(path string) bool {
 }
 
 // unixListener removes its socket a moment before it closes, so that a proxy turns to another
-// server and no connection waits to be accepted at the end.
+// server and waiting connections are accepted.
 type unixListener struct{ *net.UnixListener }
 
 func (l unixListener) Close() error {
@@ -108,6 +108,11 @@ func (l *limitListener) Accept() (net.Conn, error) {
 	if tcp, ok := conn.(*net.TCPConn); ok { // otherwise a client that does not read costs the kernel megabytes
 		_ = tcp.SetReadBuffer(socketBuffer)
 		_ = tcp.SetWriteBuffer(socketBuffer)
+	}
+	select {
+	case l.open <- struct{}{}: // also while a Unix socket closes
+		return conn, nil
+	default:
 	}
 	select {
 	case l.open <- struct{}{}:

@@ -332,3 +332,26 @@ func TestMaxConnections(t *testing.T) {
 		}
 	}
 }
+
+// accepted is a listener that always has a connection.
+type accepted struct{ net.Listener }
+
+func (accepted) Accept() (net.Conn, error) {
+	conn, _ := net.Pipe()
+	return conn, nil
+}
+
+// TestAcceptWhileClosing checks that a connection for which there is room is not dropped while the
+// listener closes, which takes a Unix socket a moment.
+func TestAcceptWhileClosing(t *testing.T) {
+	l := &limitListener{Listener: accepted{}, open: make(chan struct{}, 100), closed: make(chan struct{})}
+	close(l.closed)
+	for range cap(l.open) {
+		if _, err := l.Accept(); err != nil {
+			t.Fatalf("with room: got error %v, want a connection", err)
+		}
+	}
+	if _, err := l.Accept(); err == nil {
+		t.Error("without room: got a connection, want an error")
+	}
+}

@@ -151,7 +151,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.stop(ctx, failure)
 }
 
-// serveHTTP calls the handler.
+// serveHTTP calls the handler, and decides whether the connection may be used again.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.TLS != nil {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
@@ -172,15 +172,15 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // responseWriter closes the connection after the response if the server stops, or if the
-// request has an unread body: net/http would read the rest before it sends the response.
+// request has an unread body, whose rest net/http would read before the response.
 type responseWriter struct {
 	http.ResponseWriter
 	server *Server
 	body   body // of the request
 }
 
-// announceClose sets Connection: close, upon which net/http closes the connection. It must
-// precede the header.
+// announceClose sets Connection: close, upon which net/http closes the connection. It has no
+// effect once the header is written.
 func (w *responseWriter) announceClose() {
 	if w.server.stopping.Load() || !w.body.ended {
 		w.Header().Set("Connection", "close")

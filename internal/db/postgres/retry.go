@@ -42,8 +42,8 @@ func (d *DB) WriteOnce(ctx context.Context, st Statement) error {
 // mode says whether a statement changes the database, and whether it must not be executed twice.
 type mode struct{ writes, once bool }
 
-// run tries a statement until it succeeds or must not be tried again. Its errors have the
-// kinds of package fault: Unavailable if surely nothing was done.
+// run tries a statement until it succeeds or must not be tried again. Its errors have
+// kinds of package fault: Unavailable only if nothing was done.
 func (d *DB) run(ctx context.Context, m mode, st Statement) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -58,14 +58,14 @@ func (d *DB) run(ctx context.Context, m mode, st Statement) error {
 		effect := effectOf(err)
 		unknown = unknown || m.writes && effect == maybeExecuted
 		timedOut := errors.Is(err, errNotExecuted) && errors.Is(err, context.DeadlineExceeded)
-		if cause == nil || !timedOut { // a timed-out attempt has no useful cause
+		if cause == nil || !timedOut { // a wait that timed out has no cause
 			cause = err
 		}
 		ended := ctx.Err() != nil || d.closed.Load()
 		switch {
 		case effect == rejected:
 			return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", err))
-		case unknown && (ended || m.once): // until then, another attempt may settle the outcome
+		case unknown && (ended || m.once): // if neither, another attempt may settle the outcome
 			return fault.Wrap(fault.Internal, fmt.Errorf("the outcome of the write is unknown: %w", cause))
 		case !unknown && (ended || time.Since(began) > outageWait):
 			return fault.Wrap(fault.Unavailable, fmt.Errorf("the database is unavailable: %w", cause))
@@ -148,7 +148,7 @@ func effectOf(err error) effect {
 	if !found {
 		listed, found = effects[e.Code[:min(2, len(e.Code))]]
 	}
-	_, unreadable := errors.AsType[pgx.ScanArgError](err) // such as a format that a setting of the user has changed
+	_, unreadable := errors.AsType[pgx.ScanArgError](err) // a value in another format, by a setting of the user
 	// pgx calls "conn closed" safe to retry even if the connection broke after the statement was sent.
 	notSent := pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed)
 	switch {
@@ -159,10 +159,11 @@ func effectOf(err error) effect {
 	case e.SeverityUnlocalized == "ERROR", unreadable: // such as a missing table or privilege
 		return rejected
 	}
-	return maybeExecuted // EOF, reset, deadline, warning; a FATAL or PANIC may come after the commit
+	return maybeExecuted // EOF, deadline, warning; other FATALs and any PANIC may follow the commit
 }
 
-// effects has the effects of errors of the server by their code, or by its first two characters, the class.
+// effects has the effects of the server's errors by code, or by class, the first two characters.
+// Any other ERROR is rejected.
 var effects = map[string]effect{
 	"08":    maybeExecuted, // connection_exception
 	"XX":    maybeExecuted, // internal_error

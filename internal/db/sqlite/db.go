@@ -83,7 +83,7 @@ func (d *DB) Ping(ctx context.Context) error {
 // Failed delivers one error if the process must end, because its writes may not be durable.
 func (d *DB) Failed() <-chan error { return d.faults.failed }
 
-// Close waits for the writes in progress and rejects new ones. It may be called again.
+// Close waits for the calls in progress and rejects new ones. It may be called again.
 func (d *DB) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -96,7 +96,7 @@ func (d *DB) Close() error {
 	if d.faults.check() == nil {
 		d.checkpoint(0)
 	}
-	if d.faults.mayCopyLog() { // closing the connections copies the log and ignores errors
+	if d.faults.mayCopyLog() { // else all stays open: closing would copy it, without errors
 		return d.release()
 	}
 	select {

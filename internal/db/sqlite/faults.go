@@ -77,8 +77,8 @@ func (f *faults) replaced(name string) bool {
 	return err != nil || !os.SameFile(f.files[name], info) || name == f.path && info.Size() == 0
 }
 
-// mayCopyLog reports whether the log may be copied into the file. After a failure it may not, and
-// is left to the next process, unless the failure is that a file beside the database was replaced.
+// mayCopyLog reports whether the log may be copied into the file. After a failure
+// it is left to the next process, unless only a file beside the database was replaced.
 func (f *faults) mayCopyLog() bool {
 	failure := f.failure.Load()
 	return failure == nil || errors.Is(failure, errReplaced) && !f.replaced(f.path)

@@ -66,7 +66,7 @@ func (s *Schema) Migrate(ctx context.Context, path string, logger *slog.Logger) 
 }
 
 // open opens the file, or creates it if mustExist is false. If no other process has it, the lock
-// is exclusive until the last step: one process alone recovers the log and migrates.
+// is exclusive until the last step, and only then is the log recovered.
 func (d *DB) open(ctx context.Context, mustExist bool) error {
 	err := checkFile(d.file)
 	if errors.Is(err, db.ErrNone) && !mustExist {
@@ -149,8 +149,8 @@ func newLock(file string) *flock.Flock {
 	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o600))
 }
 
-// shareLock takes the lock shared. If it was exclusive, it is free for a moment: a restore that
-// takes it then fails, because the connections have SQLite's own locks.
+// shareLock takes the lock shared. If it was exclusive, it is free for a moment. A restore that
+// gets it fails, because the connections have SQLite's own locks.
 func (d *DB) shareLock(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -245,7 +245,7 @@ const (
 )
 
 // Queries of a schema. The last two compare it with a fresh one, given in JSON. They ignore the
-// tables of SQLite, as for ANALYZE, and of goose, which its next release may make otherwise.
+// tables of SQLite and goose, which their releases may change, but not triggers on them.
 const (
 	objects = `SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND
 		NOT (type IN ('table', 'index') AND (tbl_name LIKE 'sqlite\_%' ESCAPE '\' OR tbl_name = '` + versionTable + `'))`
@@ -261,7 +261,7 @@ const (
 		(lower(found.tbl_name) IN (SELECT lower(name) FROM fresh) OR lower(found.tbl_name) = '` + versionTable + `')`
 )
 
-// compare returns the differences of a schema from a fresh one of a version, such as "no index
+// compare returns how a schema differs from a fresh one of a version, such as "no index
 // by_name" or "another table notes". The query is differences or differentTriggers.
 func (s *Schema) compare(ctx context.Context, conn *sql.DB, version int64, query string) ([]string, error) {
 	fresh := connect("", url.Values{"mode": {"memory"}})

@@ -88,8 +88,8 @@ func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r 
 	return r, nil
 }
 
-// replace renames temp to file. First, SQLite copies the old database's log into the file and locks
-// it against other programs. If SQLite cannot read the old file, it is replaced as it is.
+// replace raises the identifiers of temp and renames it to file. First, SQLite copies the old log
+// into the old file and locks that file. One that it cannot read is replaced all the same.
 func replace(ctx context.Context, file, temp string, r *db.Report) error {
 	var old *sql.DB // nil if there is none that can be read
 	if checkFile(file) == nil {

@@ -26,7 +26,7 @@ type job struct {
 	run   func(Conn) error
 	err   error       // of run, if it is the caller's fault
 	taken atomic.Bool // set by runBatch, or by a caller that gives up, whichever is first
-	done  chan error  // receives the result
+	done  chan error  // receives the result; buffered, as nobody may wait
 }
 
 // Write waits until runJobs has called f in a transaction, perhaps twice: the last call
@@ -58,7 +58,7 @@ func (d *DB) Write(ctx context.Context, f func(Conn) error) error {
 // runJobs runs the waiting jobs in batches until the database is closed.
 func (d *DB) runJobs() {
 	defer close(d.ended)
-	expected := 1 // callers that may come back
+	expected := 1 // jobs of the next batch
 	for first := range d.jobs {
 		n := d.runBatch(d.gather(first, expected))
 		expected = min(n+len(d.jobs), maxBatch)
@@ -66,8 +66,8 @@ func (d *DB) runJobs() {
 	}
 }
 
-// gather returns first and the jobs that follow it, once there are as many as expected or
-// returnTime is over.
+// gather returns first and the jobs that follow it: as many as expected, or as many as come
+// within returnTime.
 func (d *DB) gather(first *job, expected int) []*job {
 	batch := []*job{first}
 	late := time.After(returnTime)
@@ -108,7 +108,7 @@ func (d *DB) runBatch(batch []*job) int {
 		for _, j := range started {
 			j.done <- j.err
 		}
-	case len(started) > 1: // one failed and undid the others: now each runs alone
+	case len(started) > 1: // none is known to be kept: each now runs alone
 		for _, j := range started {
 			j.done <- d.transact(j.run)
 		}

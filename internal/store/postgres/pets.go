@@ -162,11 +162,11 @@ func (s *Store) Pets(ctx context.Context, q pets.ListQuery) (page pets.ListPage,
 func selectList(q pets.ListQuery) (sql string, args []any) {
 	where, order, args := "id > $1", "id", []any{q.After}
 	if q.Status != "" {
-		// With status = $1 AND id > $2, the planner may scan the primary key for pets of the
-		// status, all of which may be at its end. Only the index of both columns has this order.
+		// This means status = $1 AND id > $2, for which the planner may scan the whole primary
+		// key. Only the index of both columns has this order.
 		where, order, args = "(status, id) > ($1, $2) AND status <= $1", "status, id", []any{string(q.Status), q.After}
 	}
-	limit := strconv.Itoa(q.Limit + 1) // as a parameter, PostgreSQL would plan each page anew
+	limit := strconv.Itoa(q.Limit + 1) // if a parameter, PostgreSQL plans each page anew
 	page := "SELECT " + petList + " FROM petstore.pets WHERE " + where + " ORDER BY " + order + " LIMIT " + limit
 	earlier := "sum(octet_length(name)) OVER (ORDER BY " + order + ") - octet_length(name)" // the bytes of the names before
 	name := "CASE WHEN " + earlier + " < " + strconv.Itoa(pets.MaxPageText) + " THEN name ELSE '' END"
