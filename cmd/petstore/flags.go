@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/netip"
 	"net/url"
 	"os"
 	"regexp"
@@ -27,12 +26,9 @@ func addFlag[T any](flags *pflag.FlagSet, value *T, parse func(string) (T, error
 	})
 }
 
-// withoutVariable lists the flags that have no environment variable.
-var withoutVariable = []string{"help", "version", "force"}
-
-// variableOf returns the name of the environment variable that sets a flag, or "".
+// variableOf returns the name of the environment variable that sets a flag, or "" if none does.
 func variableOf(flag string) string {
-	if slices.Contains(withoutVariable, flag) {
+	if flag == "help" || flag == "version" || flag == "force" {
 		return ""
 	}
 	return "PETSTORE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
@@ -81,28 +77,23 @@ func variablesOf(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// fixedKeys returns the keys in PETSTORE_API_KEYS or in the file that
-// PETSTORE_API_KEYS_FILE names, separated by commas or white space.
+// fixedKeys returns the keys in PETSTORE_API_KEYS and in the file that PETSTORE_API_KEYS_FILE
+// names, separated by commas or white space.
 func fixedKeys(variables map[string]string) ([]string, error) {
-	source, text, path := keysVariable, variables[keysVariable], variables[keysFileVariable]
-	switch {
-	case text == "" && path == "":
-		return nil, nil
-	case text != "" && path != "":
-		return nil, misuse("both %s and %s are set; unset one of them", keysVariable, keysFileVariable)
-	case path != "":
+	text, path := variables[keysVariable], variables[keysFileVariable]
+	if path != "" {
 		content, err := os.ReadFile(path)
 		if err != nil {
 			return nil, misuse("%s: %w", keysFileVariable, err)
 		}
-		source, text = keysFileVariable+": "+path, string(content)
+		text += "\n" + string(content)
 	}
 	fixed := strings.Fields(strings.ReplaceAll(text, ",", " "))
-	if len(fixed) == 0 {
-		return nil, misuse("%s: there is no key", source)
+	if text != "" && len(fixed) == 0 {
+		return nil, misuse("%s or %s is set, but has no key", keysVariable, keysFileVariable)
 	}
 	if err := keys.CheckFixed(fixed); err != nil {
-		return nil, misuse("%s: %w", source, err)
+		return nil, misuse("%s and %s: %w", keysVariable, keysFileVariable, err)
 	}
 	return fixed, nil
 }
@@ -119,21 +110,6 @@ func parseDays(text string) (time.Duration, error) {
 		return 0, errors.New("it must be a duration such as 30d, 12h or 90m")
 	}
 	return d, nil
-}
-
-// parseNetworks parses networks and addresses.
-func parseNetworks(text string) (all []netip.Prefix, err error) {
-	for one := range strings.SplitSeq(text, ",") {
-		network, err := netip.ParsePrefix(one)
-		if addr, addrErr := netip.ParseAddr(one); addrErr == nil {
-			network, err = addr.Prefix(addr.BitLen()) // of this address alone
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%q must be a network, such as 10.0.0.0/8, or an address", one)
-		}
-		all = append(all, network)
-	}
-	return all, nil
 }
 
 // urlForm matches a URI (RFC 3986) in ASCII. It needs no quotes in a header, in YAML or in a

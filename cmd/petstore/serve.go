@@ -87,13 +87,13 @@ signal stops the server at once.`,
 	flags.IntVar(&cfg.server.MaxConnections, "max-connections", server.DefaultMaxConnections, "how many connections may be open; others wait")
 	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in flight, at most 75 % of them with one key; as many may wait, and others get 503")
 	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests per second each key may send; others get 429; 0 for no limit")
-	addFlag(flags, &cfg.edge.TrustedProxies, parseNetworks, "trusted-proxies", "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8; it always is on a Unix socket")
+	flags.IPNetSliceVar(&cfg.edge.TrustedProxies, "trusted-proxies", nil, "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1/32,10.0.0.0/8; it always is on a Unix socket")
 	addFlag(flags, &cfg.edge.AllowOrigins, parseOrigins, "allow-origins", "the `origins` of web pages that may use the operations (CORS), such as https://app.example.com")
 	flags.StringVar(&cfg.adminAddr, "admin-addr", "", "the `address` of /metrics, /livez and /readyz, such as 127.0.0.1:9090; empty for none")
 	flags.BoolVar(&cfg.server.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
 	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info, warn or error")
 	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and else json")
-	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 pets from memory, the same at every start, and let web pages on localhost use them (CORS)")
+	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 pets from memory, the same at every start, and let any web page use them (CORS)")
 	return addStore(env, cmd)
 }
 
@@ -106,15 +106,14 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 			return misuse("--addr and --admin-addr must be HOST:PORT, such as %s, or unix:PATH: %w", defaultAddr, err)
 		}
 	}
-	switch connections, requests, rate := cfg.server.MaxConnections, cfg.edge.MaxInFlight, cfg.edge.RateLimit; {
-	case cfg.sandbox && (isSet("store") || cfg.open != db.Options{}):
+	connections, requests, rate := cfg.server.MaxConnections, cfg.edge.MaxInFlight, cfg.edge.RateLimit
+	switch {
+	case cfg.sandbox && (isSet("store") || isSet("must-exist") || isSet("require-sync")):
 		return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
 	case len(env.sockets) > 0 && isSet("addr"):
 		return misuse("systemd passes a socket to listen on; omit --addr and its variable")
 	case slices.Contains(env.sockets, nil):
 		return misuse("systemd passes a socket that is no stream")
-	case cfg.server.Drain < 0:
-		return misuse("--drain must not be negative")
 	case (cfg.server.CertFile == "") != (cfg.server.KeyFile == ""):
 		return misuse("set both --tls-cert and --tls-key: the files of a certificate and its private key")
 	case min(connections, requests) < 1 || max(connections, requests) > 1e6:
@@ -123,8 +122,6 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 		return misuse("--rate-limit must be between 0.001 and 1000000, or 0 for no limit")
 	case !slices.Contains([]string{"auto", "text", "json"}, cfg.logFormat):
 		return misuse("--log-format must be auto, text or json")
-	case cfg.server.Profiles && cfg.adminAddr == "":
-		return misuse("--pprof needs --admin-addr, where profiles are served")
 	case cfg.open.RequireSync && !env.store.Standbys:
 		return misuse("--require-sync needs a store whose server has standbys, such as PostgreSQL")
 	case env.store.Volatile && !cfg.sandbox && len(cfg.fixedKeys) == 0 && !env.interactive:
@@ -136,20 +133,14 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 // setUp starts the log, which hides keys, and configures the sandbox.
 func (cfg *serveConfig) setUp(env *environment) {
 	if cfg.sandbox {
-		_ = env.store.Set("memory:") // it is valid
-		cfg.edge.AllowOrigins = append(cfg.edge.AllowOrigins, localOrigins...)
+		_ = env.store.Set("memory:")          // it is valid
+		cfg.edge.AllowOrigins = []string{"*"} // its keys are worth nothing
 	}
 	env.stderr.hide(keys.Pattern, cfg.fixedKeys)
 	asJSON := cfg.logFormat == "json" || cfg.logFormat == "auto" && !env.terminal
 	env.logger = newLogger(env.stderr, cfg.logLevel, asJSON)
 	cfg.open.Logger, cfg.edge.Logger, cfg.server.Logger = env.logger, env.logger, env.logger
 	cfg.edge.LogBlocked = env.stderr.blocked
-}
-
-// localOrigins are the origins of pages on this machine.
-var localOrigins = []string{
-	"http://localhost", "http://localhost:*", "http://127.0.0.1", "http://127.0.0.1:*", "http://[::1]", "http://[::1]:*",
-	"https://localhost", "https://localhost:*", "https://127.0.0.1", "https://127.0.0.1:*", "https://[::1]", "https://[::1]:*",
 }
 
 // serve runs the server until it is told to stop or fails.

@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -325,7 +324,9 @@ func TestOrigins(t *testing.T) {
 // TestClientAddress checks that X-Forwarded-For is used only if it comes from the given
 // networks or a Unix socket, and only if it has an address.
 func TestClientAddress(t *testing.T) {
-	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")}
+	proxies := []net.IPNet{
+		{IP: net.IPv4(10, 0, 0, 0), Mask: net.CIDRMask(8, 32)}, {IP: net.ParseIP("2001:db8::"), Mask: net.CIDRMask(32, 128)},
+	}
 	for _, c := range []struct{ connection, forwarded, want string }{
 		{"10.0.0.1:5", "203.0.113.9, 198.51.100.7", "198.51.100.7"},
 		{"10.0.0.1:5", "198.51.100.7, 10.0.0.2, 2001:db8::1", "198.51.100.7"},

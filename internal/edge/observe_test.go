@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/netip"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,7 +14,7 @@ import (
 // TestLog checks the line of a request. It has no query, header or body, and no characters that
 // move a cursor or change the direction of text.
 func TestLog(t *testing.T) {
-	s := newServer(t, Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+	s := newServer(t, Options{TrustedProxies: []net.IPNet{{IP: net.IPv4(192, 0, 2, 0), Mask: net.CIDRMask(24, 32)}}})
 	s.library.ready = func(context.Context) error { return errors.New("away") }
 	const traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
 	const trace = "\nTraceparent: 00-" + traceID + "-00f067aa0ba902b7-01"
