@@ -40,80 +40,72 @@ func TestCallersComeBack(t *testing.T) {
 // A write that is refused, fails or makes the commit fail does so alone.
 func TestJobFails(t *testing.T) {
 	for what, c := range map[string]struct {
-		run    func(conn Conn) error
-		shared bool // it is in one commit with the others
+		run     func(conn Conn) error
+		shared  bool   // it is in one commit with the others
+		commits uint64 // of the two others
 	}{
-		"refusal":     {func(Conn) error { return fault.New(fault.NotFound, "none") }, true},
-		"statement":   {func(conn Conn) error { _, err := conn.Stmt(insertTag).Exec(nil); return err }, false},
-		"transaction": {func(conn Conn) error { return conn.tx.Rollback() }, false}, // the commit, if it is alone
+		"refusal":     {func(Conn) error { return fault.New(fault.NotFound, "none") }, true, 1},
+		"statement":   {func(conn Conn) error { _, err := conn.Stmt(insertTag).Exec(nil); return err }, false, 2},
+		"transaction": {func(conn Conn) error { return conn.tx.Rollback() }, false, 2}, // the commit, if it is alone
 	} {
-		for _, others := range []int{1, 10} {
-			d := open(t, newPath(t))
-			insert := func(conn Conn) error { return conn.Stmt(insertNote).QueryRow("a").Scan(new(int64)) }
-			var batch []*job
-			for i := range 1 + others {
-				batch = append(batch, &job{run: insert, done: make(chan error, 1)})
-				if i == others/2 {
-					batch[i].run = c.run
-				}
+		d := open(t, newPath(t))
+		insert := func(conn Conn) error { return conn.Stmt(insertNote).QueryRow("a").Scan(new(int64)) }
+		var batch []*job
+		for _, run := range []func(Conn) error{insert, c.run, insert} {
+			batch = append(batch, &job{run: run, done: make(chan error, 1)})
+		}
+		d.runBatch(batch)
+		for i, j := range batch {
+			err := <-j.done
+			if (err != nil) != (i == 1) || err != nil && fault.ByCaller(err) != c.shared {
+				t.Errorf("%s: job %d: got error %v, want only job 1 to fail", what, i, err)
 			}
-			d.runBatch(batch)
-			for i, j := range batch {
-				err := <-j.done
-				if (err != nil) != (i == others/2) || err != nil && fault.ByCaller(err) != c.shared {
-					t.Errorf("%s: job %d: got error %v, want only job %d to fail", what, i, err, others/2)
-				}
-			}
-			want := uint64(others)
-			if c.shared {
-				want = 1
-			}
-			if commits, stored := d.commits.Load(), len(walk(t, d)); commits != want || stored != others {
-				t.Errorf("%s: got %d commits of %d notes, want %d of %d", what, commits, stored, want, others)
-			}
+		}
+		if commits, stored := d.commits.Load(), len(walk(t, d)); commits != c.commits || stored != 2 {
+			t.Errorf("%s: got %d commits of %d notes, want %d of 2", what, commits, stored, c.commits)
 		}
 	}
 }
 
-// A call ends with its context while it waits for its turn, while the queue is full, or
-// while all readers are in use. Then nothing was done.
+// A call ends with its context while it waits for its turn, while the queue is full, while all
+// readers are in use, or in a statement. Then nothing was done.
 func TestContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := open(t, newPath(t))
 		defer mustClose(t, d)
-		const queued = 127 // with the late one that fills the queue
-		var late, inTime sync.WaitGroup
-		held := make(chan struct{})
-		inTime.Go(func() { _ = d.Write(t.Context(), func(Conn) error { <-held; return nil }) })
-		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // the bubble's
 		defer cancel()
-		errs := make([]error, 3)
-		late.Go(func() { _, errs[0] = create(ctx, d, "late") })
+		held := make(chan struct{})
+		var inTime, late sync.WaitGroup
+		inTime.Go(func() { _ = d.Write(t.Context(), func(Conn) error { <-held; return nil }) })
 		synctest.Wait()
-		for range queued {
-			inTime.Go(func() { mustCreate(t, d, "in time") })
+		inTime.Go(func() { mustCreate(t, d, "in time") })
+		errs := make([]error, maxBatch+2) // more than the queue holds
+		for i := range errs {
+			late.Go(func() { _, errs[i] = create(ctx, d, "late") })
 		}
-		synctest.Wait()
-		late.Go(func() { _, errs[1] = create(ctx, d, "late") })
 		var used []Conn
 		for range d.readers {
 			used = append(used, <-d.idle)
 		}
-		late.Go(func() { errs[2] = d.Read(ctx, readAll) })
+		errs = append(errs, d.Ping(ctx))
 		late.Wait()
+		for _, conn := range used {
+			d.idle <- conn
+		}
+		errs = append(errs, d.Read(t.Context(), func(conn Conn) error {
+			_, err := conn.Stmt(selectNotes).QueryContext(ctx)
+			return err
+		}))
 		for i, err := range errs {
 			if fault.KindOf(err) != fault.Unavailable || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("call %d: got error %v, want unavailable, because the context has ended", i, err)
 			}
 		}
-		for _, conn := range used {
-			d.idle <- conn
-		}
 		close(held)
 		inTime.Wait()
-		if got := len(walk(t, d)); got != queued {
-			t.Errorf("got %d notes, want those in time", got)
+		if got := len(walk(t, d)); got != 1 {
+			t.Errorf("got %d notes, want the one in time", got)
 		}
 	})
 }
