@@ -23,7 +23,7 @@ func TestInFlight(t *testing.T) {
 		var running atomic.Int64
 		done := make(chan struct{})
 		s := newServer(t, Options{})
-		s.library.handlers["getBook"] = func(c echo.Context) error {
+		s.library.handle = func(c echo.Context) error {
 			running.Add(1)
 			<-done
 			return sendTitle(c)
@@ -49,8 +49,8 @@ func TestInFlight(t *testing.T) {
 		begin("first", 1)(1, 503) // does not wait
 		second, third := begin("second", 192), begin("third", 128)
 		assert(t, running.Load() == 256, "three keys: got %d requests that run, want 256", running.Load())
-		for _, target := range []string{"/v1/books?year=x", "/v1/books"} {
-			w := s.send("POST "+target+"\nAuthorization: Bearer fourth", "not JSON")
+		for _, send := range []string{"GET /v1/books?year=x", "POST /v1/books"} {
+			w := s.send(send+"\nAuthorization: Bearer fourth", "not JSON")
 			wantError(t, w, fault.Unavailable, "the service is unavailable; try again later")
 			retry := w.Header().Get("Retry-After")
 			assert(t, retry == "1", "Retry-After: got %q, want 1", retry)
@@ -88,7 +88,7 @@ func TestDecoding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Options{Timeout: 3 * time.Second})
 		limit, processors := s.inFlight.decoding, int64(runtime.GOMAXPROCS(0))
-		s.library.handlers["addBook"] = func(c echo.Context) error {
+		s.library.handle = func(c echo.Context) error {
 			body := decoding(func() {
 				assert(t, !limit.TryAcquire(1), "more bodies than there are processors can be decoded")
 			})
@@ -97,17 +97,18 @@ func TestDecoding(t *testing.T) {
 			}
 			return c.NoContent(http.StatusOK)
 		}
-		send := func(others int64, want int, after time.Duration) {
-			t.Helper()
-			limit.TryAcquire(others)
+		for _, test := range []struct {
+			others int64
+			want   int
+			after  time.Duration
+		}{{processors, 503, 3 * time.Second}, {processors - 1, 200, 0}} {
+			limit.TryAcquire(test.others)
 			start := time.Now()
 			got := s.send("POST /v1/books", `{"title":"a"}`).Code
-			assert(t, got == want && time.Since(start) == after,
-				"got %d after %v, want %d after %v", got, time.Since(start), want, after)
-			limit.Release(others)
+			assert(t, got == test.want && time.Since(start) == test.after,
+				"got %d after %v, want %d after %v", got, time.Since(start), test.want, test.after)
+			limit.Release(test.others)
 		}
-		send(processors, 503, 3*time.Second)
-		send(processors-1, 200, 0)
 		assert(t, limit.TryAcquire(processors), "afterwards: a body is still being decoded")
 	})
 }
