@@ -18,7 +18,7 @@ import (
 // describe tells the client why a value cannot be decoded or does not match its schema.
 // The sentence begins with the path to the wrong part, or with root if the whole value is
 // wrong.
-func describe(err error, root string, schema *openapi3.Schema) string {
+func describe(err error, root string) string {
 	var e *openapi3.SchemaError
 	for errors.As(err, &e) && e.SchemaField == "allOf" {
 		err = e.Origin
@@ -34,12 +34,7 @@ func describe(err error, root string, schema *openapi3.Schema) string {
 	case e == nil:
 		return root + " does not match the document"
 	}
-	path := e.JSONPointer()
-	sentence := place(root, path) + " " + describeRule(e)
-	if e.Value == nil && len(path) == 1 && !slices.Contains(schema.Required, path[0]) {
-		sentence += "; it may be left out"
-	}
-	return sentence
+	return place(root, e.JSONPointer()) + " " + describeRule(e)
 }
 
 // describeSyntax tells the client what is wrong with the syntax of a body.
@@ -48,7 +43,7 @@ func describeSyntax(e *jsontext.SyntacticError, body []byte) string {
 	case errors.Is(e, jsontext.ErrDuplicateName):
 		at := e.JSONPointer
 		return fmt.Sprintf("%s has the property %.64q twice", placeOf(at.Parent()), at.LastToken())
-	case errors.Is(e, io.ErrUnexpectedEOF), errors.Is(e, io.EOF):
+	case errors.Is(e, io.ErrUnexpectedEOF):
 		return "the JSON of the body is incomplete"
 	}
 	found := body[min(int(e.ByteOffset), len(body)):]
