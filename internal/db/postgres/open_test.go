@@ -45,7 +45,7 @@ func TestOpenRejects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer disconnect(conn)
+	defer conn.Close(t.Context())
 	interrupted, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = notebook.version(interrupted, conn)
@@ -76,7 +76,6 @@ func TestRole(t *testing.T) {
 	change("first")
 	d := mustOpen(t, address+"&default_query_exec_mode=exec")
 	d.mustInsert(t)
-	d.mustCount(t, 1)
 	err := d.Read(t.Context(), func(ctx context.Context, c *pgx.Conn) error {
 		var now time.Time
 		return c.QueryRow(ctx, "SELECT now()").Scan(&now)
@@ -181,9 +180,6 @@ func TestMigrateConcurrently(t *testing.T) {
 	}
 	opened.Wait()
 	mustOpen(t, pooled).mustCount(t, 8)
-	if n := pgtest.Query[int](t, direct, "SELECT count(*) - count(DISTINCT version_id) FROM notebook.goose_db_version"); n != 0 {
-		t.Errorf("got %d migrations applied again, want none", n)
-	}
 }
 
 const createNotes = `-- +goose Up

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -296,13 +297,11 @@ func Page(t testing.TB, word string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, after := range strings.Split(string(text), "```sql\n")[1:] {
-		if block, _, _ := strings.Cut(after, "```"); strings.Contains(block, word) {
-			return strings.SplitAfter(strings.TrimSpace(block), ";\n")
-		}
+	block := regexp.MustCompile("```sql\n([^`]*" + word + "[^`]*)\n```").FindSubmatch(text)
+	if block == nil {
+		t.Fatalf("deploy/postgres/README.md has no block of SQL with %s", word)
 	}
-	t.Fatalf("deploy/postgres/README.md has no block of SQL with %s", word)
-	return nil
+	return strings.SplitAfter(string(block[1]), ";\n")
 }
 
 // EndSync ends the waits of statements like one for a standby at the server at address, by a
@@ -311,9 +310,6 @@ func EndSync(t testing.TB, address, function, statement string) bool {
 	t.Helper()
 	return Query[int](t, address, "SELECT count(*) FROM (SELECT "+function+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE $1 OFFSET 0) ended", statement) > 0
 }
-
-// requestTimeout is how long a request may take.
-const requestTimeout = 8 * time.Second
 
 // Insert inserts a row with a unique name and returns its identifier. If it is keyed, it
 // inserts one row only, however often it is called.
@@ -334,38 +330,24 @@ func Load(t testing.TB, insert Insert) *Ledger {
 	l := &Ledger{}
 	for client := range 16 {
 		l.clients.Go(func() {
+			keyed := client%2 == 0
 			for n := 0; !l.ended.Load(); n++ {
-				for !l.insert(t, insert, fmt.Sprintf("row %d of %d", n, client), client%2 == 0) {
+				name := fmt.Sprintf("row %d of %d", n, client)
+				id, err := insert(t.Context(), name, keyed)
+				for keyed && err != nil && t.Context().Err() == nil {
+					id, err = insert(t.Context(), name, keyed)
+				}
+				if err == nil {
+					l.ids.Store(name, id)
+					l.acknowledged.Add(1)
+				} else if fault.KindOf(err) == fault.Unavailable {
+					l.ids.Store(name, int64(0)) // nothing was done
 				}
 			}
 		})
 	}
 	t.Cleanup(func() { l.ended.Store(true); l.clients.Wait() })
 	return l
-}
-
-// insert inserts a row and records the outcome. It returns false if the client repeats the
-// request.
-func (l *Ledger) insert(t testing.TB, insert Insert, name string, keyed bool) bool {
-	ctx, cancel := context.WithTimeout(t.Context(), requestTimeout)
-	defer cancel()
-	began := time.Now()
-	id, err := insert(ctx, name, keyed)
-	if took := time.Since(began); took > 30*time.Second { // generous, for a busy machine
-		t.Errorf("insert: got an answer after %v, although its context ended after %v", took, requestTimeout)
-	}
-	switch kind := fault.KindOf(err); {
-	case err == nil:
-		l.ids.Store(name, id)
-		l.acknowledged.Add(1)
-	case kind != fault.Unavailable && kind != fault.Internal:
-		t.Errorf("insert %q: got error %v", name, err)
-	case keyed && t.Context().Err() == nil:
-		return false
-	case kind == fault.Unavailable:
-		l.ids.Store(name, int64(0)) // nothing was done
-	}
-	return true
 }
 
 // Wait waits until n more rows are acknowledged.
