@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"regexp"
@@ -77,23 +79,28 @@ func variablesOf(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// fixedKeys returns the keys in PETSTORE_API_KEYS and in the file that PETSTORE_API_KEYS_FILE
-// names, separated by commas or white space.
+// fixedKeys returns the keys in PETSTORE_API_KEYS or in the file that
+// PETSTORE_API_KEYS_FILE names, separated by commas or white space.
 func fixedKeys(variables map[string]string) ([]string, error) {
-	text, path := variables[keysVariable], variables[keysFileVariable]
-	if path != "" {
+	source, text, path := keysVariable, variables[keysVariable], variables[keysFileVariable]
+	switch {
+	case text == "" && path == "":
+		return nil, nil
+	case text != "" && path != "":
+		return nil, misuse("both %s and %s are set; unset one of them", keysVariable, keysFileVariable)
+	case path != "":
 		content, err := os.ReadFile(path)
 		if err != nil {
 			return nil, misuse("%s: %w", keysFileVariable, err)
 		}
-		text += "\n" + string(content)
+		source, text = keysFileVariable+": "+path, string(content)
 	}
 	fixed := strings.Fields(strings.ReplaceAll(text, ",", " "))
-	if text != "" && len(fixed) == 0 {
-		return nil, misuse("%s or %s is set, but has no key", keysVariable, keysFileVariable)
+	if len(fixed) == 0 {
+		return nil, misuse("%s: there is no key", source)
 	}
 	if err := keys.CheckFixed(fixed); err != nil {
-		return nil, misuse("%s and %s: %w", keysVariable, keysFileVariable, err)
+		return nil, misuse("%s: %w", source, err)
 	}
 	return fixed, nil
 }
@@ -110,6 +117,21 @@ func parseDays(text string) (time.Duration, error) {
 		return 0, errors.New("it must be a duration such as 30d, 12h or 90m")
 	}
 	return d, nil
+}
+
+// parseNetworks parses networks and addresses.
+func parseNetworks(text string) (all []net.IPNet, err error) {
+	for one := range strings.SplitSeq(text, ",") {
+		if addr, err := netip.ParseAddr(one); err == nil {
+			one = fmt.Sprintf("%s/%d", addr, addr.BitLen())
+		}
+		_, network, err := net.ParseCIDR(one)
+		if err != nil {
+			return nil, fmt.Errorf("%q must be a network, such as 10.0.0.0/8, or an address", one)
+		}
+		all = append(all, *network)
+	}
+	return all, nil
 }
 
 // urlForm matches a URI (RFC 3986) in ASCII. It needs no quotes in a header, in YAML or in a

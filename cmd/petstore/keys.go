@@ -23,7 +23,7 @@ func keysCommand(env *environment) *cobra.Command {
 seconds. To replace a key, create a new one, give it to its user, and then revoke
 the old one. Only create makes a store if there is none.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }, // so that Args is checked
+		RunE: showHelp,
 	}
 	cmd.AddCommand(keysCreateCommand(env), keysListCommand(env), keysRevokeCommand(env))
 	return cmd
@@ -39,7 +39,7 @@ func keysCreateCommand(env *environment) *cobra.Command {
 The key cannot be shown again. NAME says who uses it. If there is no store, create
 makes it, and prints where to standard error.`,
 		Example: `  petstore keys create "nightly job" --expires-in 30d`,
-		Args:    cobra.ExactArgs(1),
+		Args:    oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			k, token, err := keys.New(args[0], time.Now(), lifetime) // before a store is created
 			if err != nil {
@@ -88,7 +88,7 @@ func keysRevokeCommand(env *environment) *cobra.Command {
 	return onStore(env, &cobra.Command{
 		Use:   "revoke ID|NAME",
 		Short: "Revoke the key with an ID, or the only active key with a name",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			return changeKey(ctx, env, db.Options{MustExist: true}, "revoked", func(s keys.Store) error {

@@ -138,11 +138,30 @@ Exit status:
 		}
 		return err
 	})
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100") + `
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".LocalFlags.FlagUsages", "flags .LocalFlags") + `
 Environment variables set flags, too, except --force:
 PETSTORE_MAX_CONNECTIONS sets --max-connections.
 `)
+	// With these, help and completion refuse unknown commands. cobra would show help.
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	completion, _, _ := root.Find([]string{"completion"})
+	completion.RunE = showHelp
+	help, _, _ := root.Find([]string{"help"})
+	help.Args = func(_ *cobra.Command, args []string) error {
+		cmd, unknown, _ := root.Find(args)
+		return cobra.NoArgs(cmd, unknown)
+	}
 	return root
+}
+
+func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+func init() {
+	cobra.AddTemplateFunc("flags", func(flags *pflag.FlagSet) string {
+		const values = "[=true|false]"
+		return strings.ReplaceAll(flags.FlagUsagesWrapped(100), values, strings.Repeat(" ", len(values)))
+	})
 }
 
 // usageError is the error for an invalid command line or environment variable.

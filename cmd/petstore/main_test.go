@@ -161,6 +161,15 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
+func TestNetworks(t *testing.T) {
+	t.Parallel()
+	got, err := parseNetworks("127.0.0.1,10.0.0.0/8,::1")
+	want := "[{127.0.0.1 ffffffff} {10.0.0.0 ff000000} {::1 ffffffffffffffffffffffffffffffff}]"
+	if fmt.Sprint(got) != want || err != nil {
+		t.Errorf("got %v, error %v, want %s", got, err, want)
+	}
+}
+
 // TestLastWord checks the message of a command that cannot know whether it created a key.
 func TestLastWord(t *testing.T) {
 	t.Parallel()

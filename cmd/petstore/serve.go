@@ -87,7 +87,7 @@ signal stops the server at once.`,
 	flags.IntVar(&cfg.server.MaxConnections, "max-connections", server.DefaultMaxConnections, "how many connections may be open; others wait")
 	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in flight, at most 75 % of them with one key; as many may wait, and others get 503")
 	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests per second each key may send; others get 429; 0 for no limit")
-	flags.IPNetSliceVar(&cfg.edge.TrustedProxies, "trusted-proxies", nil, "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1/32,10.0.0.0/8; it always is on a Unix socket")
+	addFlag(flags, &cfg.edge.TrustedProxies, parseNetworks, "trusted-proxies", "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8; it always is on a Unix socket")
 	addFlag(flags, &cfg.edge.AllowOrigins, parseOrigins, "allow-origins", "the `origins` of web pages that may use the operations (CORS), such as https://app.example.com")
 	flags.StringVar(&cfg.adminAddr, "admin-addr", "", "the `address` of /metrics, /livez and /readyz, such as 127.0.0.1:9090; empty for none")
 	flags.BoolVar(&cfg.server.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
@@ -114,6 +114,8 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 		return misuse("systemd passes a socket to listen on; omit --addr and its variable")
 	case slices.Contains(env.sockets, nil):
 		return misuse("systemd passes a socket that is no stream")
+	case cfg.server.Drain < 0:
+		return misuse("--drain must not be negative")
 	case (cfg.server.CertFile == "") != (cfg.server.KeyFile == ""):
 		return misuse("set both --tls-cert and --tls-key: the files of a certificate and its private key")
 	case min(connections, requests) < 1 || max(connections, requests) > 1e6:
@@ -122,6 +124,8 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 		return misuse("--rate-limit must be between 0.001 and 1000000, or 0 for no limit")
 	case !slices.Contains([]string{"auto", "text", "json"}, cfg.logFormat):
 		return misuse("--log-format must be auto, text or json")
+	case cfg.server.Profiles && cfg.adminAddr == "":
+		return misuse("--pprof needs --admin-addr, where profiles are served")
 	case cfg.open.RequireSync && !env.store.Standbys:
 		return misuse("--require-sync needs a store whose server has standbys, such as PostgreSQL")
 	case env.store.Volatile && !cfg.sandbox && len(cfg.fixedKeys) == 0 && !env.interactive:

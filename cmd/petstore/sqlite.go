@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -26,7 +27,7 @@ func backupCommand(env *environment) *cobra.Command {
 Servers may keep writing. FILE appears only when it is complete, checked and on
 disk. If there is no store, backup fails.`,
 		Example: "  petstore backup --store sqlite:/srv/pets.db petstore-$(date +%F).db",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneArgument,
 	}
 	force := cmd.Flags().Bool("force", false, "replace FILE if it exists")
 	return onFile(env, cmd, env.stderr, "backed up", func(file string) (db.Report, error) {
@@ -43,7 +44,7 @@ func restoreCommand(env *environment) *cobra.Command {
 if restore fails, you have either the old store or the new one. New identifiers
 follow the last one of the old store or, if there was none, far exceed the backup's.`,
 		Example: "  petstore restore --store sqlite:/srv/pets.db --force petstore-2026-11-21.db",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneArgument,
 	}
 	force := cmd.Flags().Bool("force", false, "replace the store if it exists")
 	return onFile(env, cmd, env.stderr, "restored", func(file string) (db.Report, error) {
@@ -79,10 +80,12 @@ func onFile(
 			return err
 		}
 		r, err := work(file)
-		if err != nil && r.Path == "" {
+		switch {
+		case errors.Is(err, db.ErrNone): // without the advice to make a store
+			return fmt.Errorf("%v; check the path, and that its volume is mounted", err)
+		case err != nil && r.Path == "":
 			return fmt.Errorf("%w; nothing was changed", err)
-		}
-		if err != nil { // it says what was done
+		case err != nil: // it says what was done
 			return err
 		}
 		if r.Altered != nil { // by a backup; other commands fail

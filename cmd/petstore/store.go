@@ -41,6 +41,15 @@ func onStore(env *environment, cmd *cobra.Command) *cobra.Command {
 	return addStore(env, cmd)
 }
 
+// oneArgument requires one argument, whose name follows that of the command in cmd.Use.
+func oneArgument(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		_, name, _ := strings.Cut(cmd.Use, " ")
+		return fmt.Errorf("got %d arguments, want one: %s", len(args), name)
+	}
+	return nil
+}
+
 // advice is for errors without an obvious fix. STORE stands for --store with its address.
 var advice = map[error]string{
 	db.ErrNone:          "check the address and that its volume is mounted, or make one with: petstore migrate STORE",
