@@ -15,9 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// describe tells the client why a value cannot be decoded or does not match its schema.
-// The sentence begins with the path to the wrong part, or with root if the whole value is
-// wrong.
+// describe tells the client why a value cannot be decoded or does not match its schema. The
+// sentence begins with the path to the wrong part, or with root if all of the value is wrong.
 func describe(err error, root string) string {
 	var e *openapi3.SchemaError
 	for errors.As(err, &e) && e.SchemaField == "allOf" {

@@ -47,16 +47,19 @@ var routes = map[string]string{
 	"PUT /notes/:name/text": "setNote", "DELETE /notes/:name/text": "removeNote", "GET /version": "getVersion",
 }
 
-// library is the service of books.yaml.
-type library struct {
-	handle echo.HandlerFunc // of all operations
-	ready  func(context.Context) error
+// server is the handler of books.yaml, and its service.
+type server struct {
+	*Handler
+	handle   echo.HandlerFunc // of all operations
+	isReady  func(context.Context) error
+	log      bytes.Buffer
+	registry *prometheus.Registry
 }
 
-func (l *library) Register(e *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
+func (s *server) Register(e *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
 	for route, id := range routes {
 		method, path, _ := strings.Cut(route, " ")
-		e.Add(method, base+path, func(c echo.Context) error { return l.handle(c) }, m[id]...)
+		e.Add(method, base+path, func(c echo.Context) error { return s.handle(c) }, m[id]...)
 	}
 }
 
@@ -74,7 +77,7 @@ func sendTitle(c echo.Context) error {
 	return c.JSON(http.StatusOK, name+b.Title)
 }
 
-func (l *library) Authenticate(_ context.Context, key string) (Caller, error) {
+func (s *server) Authenticate(_ context.Context, key string) (Caller, error) {
 	switch key {
 	case oldKey:
 		return Caller{ID: key}, &fault.Error{Kind: fault.Unauthorized, Reason: "expired", Message: "the API key has expired"}
@@ -84,27 +87,19 @@ func (l *library) Authenticate(_ context.Context, key string) (Caller, error) {
 	return Caller{ID: key, MayWrite: true}, nil
 }
 
-func (l *library) ErrorBody(kind fault.Kind, message string) any {
+func (s *server) ErrorBody(kind fault.Kind, message string) any {
 	return map[string]any{"code": kind.Code, "message": message, "status": kind.Status}
 }
 
-func (l *library) Ready(ctx context.Context) error { return l.ready(ctx) }
+func (s *server) Ready(ctx context.Context) error { return s.isReady(ctx) }
 
-// open returns the handler of a document, such as books.yaml.
-func (l *library) open(document string, o Options) (*Handler, error) {
+// open makes the handler of a document.
+func (s *server) open(document string, o Options) error {
 	parsed, err := ParseDocument([]byte(document), nil)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.Handler, err = New(parsed, s, o)
 	}
-	return New(parsed, l, o)
-}
-
-// server is the handler of a library, with its log.
-type server struct {
-	*Handler
-	library  *library
-	log      bytes.Buffer
-	registry *prometheus.Registry
+	return err
 }
 
 // wantMetric checks that the metrics have a line.
@@ -117,13 +112,12 @@ func (s *server) wantMetric(t *testing.T, line string) {
 func newServer(t testing.TB, o Options) *server {
 	t.Helper()
 	ready := func(context.Context) error { return nil }
-	s := &server{library: &library{handle: sendTitle, ready: ready}, registry: prometheus.NewRegistry()}
+	s := &server{handle: sendTitle, isReady: ready, registry: prometheus.NewRegistry()}
 	o.Metrics = s.registry
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewJSONHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	var err error
-	if s.Handler, err = s.library.open(books, o); err != nil {
+	if err := s.open(books, o); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -173,7 +167,7 @@ func assert(t *testing.T, ok bool, format string, args ...any) {
 // response before the body of the request has been read.
 func wantError(t *testing.T, w *httptest.ResponseRecorder, kind fault.Kind, message string) {
 	t.Helper()
-	want, _ := json.Marshal(new(library).ErrorBody(kind, message))
+	want, _ := json.Marshal(new(server).ErrorBody(kind, message))
 	got := w.Body.String()
 	assert(t, w.Code == kind.Status && got == string(want)+"\n", "got status %d, %s, want %s", w.Code, got, want)
 	length := w.Header().Get("Content-Length")
@@ -199,7 +193,7 @@ func TestNewRefuses(t *testing.T) {
 		"an unknown operationId":     {"operationId: getBook", "operationId: getTome", "differ in [GET /v1/books/:id]"},
 		"another path":               {"/books/{id}:", "/tomes/{id}:", "differ in [GET /v1/books/:id GET /v1/tomes/:id]"},
 	} {
-		_, err := new(library).open(strings.Replace(books, test.old, test.by, 1), Options{})
+		err := new(server).open(strings.Replace(books, test.old, test.by, 1), Options{})
 		assert(t, err != nil && strings.Contains(err.Error(), test.want),
 			"%s: got error %v, want one with %q", name, err, test.want)
 	}
@@ -233,7 +227,7 @@ func TestDocs(t *testing.T) {
 		{local, "GET /v1/books:count", 200, "Link", `</manual#/default/countBooks>; rel="deprecation"; type="text/html", ` + up},
 	} {
 		s := newServer(t, test.o)
-		s.library.handle = func(c echo.Context) error {
+		s.handle = func(c echo.Context) error {
 			c.Response().Header().Set("Link", up)
 			return sendTitle(c)
 		}
@@ -266,7 +260,7 @@ func TestHandlerFaults(t *testing.T) {
 		}, 422, "the book is taken", ""},
 	} {
 		s := newServer(t, Options{Docs: manual})
-		s.library.handle = test.handler
+		s.handle = test.handler
 		w := s.send("GET /v1/books", "")
 		body := w.Body.String()
 		assert(t, w.Code == test.status && strings.Contains(body, test.message) && !strings.Contains(body, "secret"),

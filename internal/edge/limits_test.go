@@ -24,7 +24,7 @@ func TestInFlight(t *testing.T) {
 		var running atomic.Int64
 		done := make(chan struct{})
 		s := newServer(t, Options{})
-		s.library.handle = func(c echo.Context) error {
+		s.handle = func(c echo.Context) error {
 			running.Add(1)
 			<-done
 			return sendTitle(c)
@@ -89,7 +89,7 @@ func TestDecoding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Options{Timeout: 3 * time.Second})
 		limit, processors := s.inFlight.decoding, int64(runtime.GOMAXPROCS(0))
-		s.library.handle = func(c echo.Context) error {
+		s.handle = func(c echo.Context) error {
 			body := decoding(func() {
 				assert(t, !limit.TryAcquire(1), "more bodies than there are processors can be decoded")
 			})
@@ -177,7 +177,7 @@ func TestReady(t *testing.T) {
 		var result error
 		takes := time.Second
 		s := newServer(t, Options{LogBlocked: func() bool { return blocked }})
-		s.library.ready = func(ctx context.Context) error {
+		s.isReady = func(ctx context.Context) error {
 			checks++
 			select {
 			case <-ctx.Done():

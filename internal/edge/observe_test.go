@@ -17,7 +17,7 @@ import (
 // move a cursor or change the direction of text.
 func TestLog(t *testing.T) {
 	s := newServer(t, Options{TrustedProxies: []net.IPNet{{IP: net.IPv4(192, 0, 2, 0), Mask: net.CIDRMask(24, 32)}}})
-	s.library.ready = func(context.Context) error { return errors.New("away") }
+	s.isReady = func(context.Context) error { return errors.New("away") }
 	const traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
 	const trace = "\nTraceparent: 00-" + traceID + "-00f067aa0ba902b7-01"
 	for _, c := range []struct{ send, has, lacks string }{
@@ -58,7 +58,7 @@ func TestMetrics(t *testing.T) {
 		log, w := io.Pipe()
 		lines := bufio.NewScanner(log)
 		s := newServer(t, Options{Logger: slog.New(slog.NewJSONHandler(w, nil))})
-		s.library.ready = func(context.Context) error { return errors.New("away") }
+		s.isReady = func(context.Context) error { return errors.New("away") }
 		for path, want := range map[string]string{
 			"/v1/books":         `sum{operation="listBooks",status="200"} 1`,
 			"/v1/books?limit=0": `sum{operation="listBooks",status="400"} 1`,

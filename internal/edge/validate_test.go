@@ -46,7 +46,7 @@ func TestParameters(t *testing.T) {
 		assert(t, w.Code == test.status && strings.Contains(w.Body.String(), test.want),
 			"%.99s %s: got %d, %s, want %d, %s", test.send, test.body, w.Code, w.Body, test.status, test.want)
 	}
-	s.library.handle = func(c echo.Context) error { return c.String(http.StatusOK, c.QueryString()) }
+	s.handle = func(c echo.Context) error { return c.String(http.StatusOK, c.QueryString()) }
 	for _, query := range []string{
 		"", "limit=100", "year=-5", "price=1e1", "level=1&level=2", "from=2024-02-29", "at=2026-02-28T10:30:00.5%2B01:00", "sold=true", "tag=a&tag=b",
 		"unknown=1&unknown=2",

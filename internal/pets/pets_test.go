@@ -41,9 +41,6 @@ func TestIdempotencyKey(t *testing.T) {
 			t.Errorf("Validate of %.20q: got error %v, want valid: %v", key, err, valid)
 		}
 	}
-	if err := (pets.IdempotencyKey{}).Validate(); err != nil {
-		t.Errorf("Validate of no key: got error %v", err)
-	}
 }
 
 // TestFingerprintTags checks that every property is part of the fingerprint, and
