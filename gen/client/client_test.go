@@ -26,15 +26,6 @@ import (
 	"example.com/petstore/internal/store/memory"
 )
 
-// newService returns the service with n pets.
-func newService(n int) http.Handler {
-	store := memory.New()
-	for _, p := range example.Pets(n) {
-		_, _ = store.CreatePet(context.Background(), p, pets.IdempotencyKey{}) // never fails
-	}
-	return program.NewHandler(store, nil)
-}
-
 // newClient serves h and returns a client of it.
 func newClient(t *testing.T, h http.Handler) *client.ClientWithResponses {
 	t.Helper()
@@ -65,13 +56,19 @@ func TestAll(t *testing.T) {
 		pages  int
 		want   []int64
 	}
-	c := newClient(t, newService(9))
+	var stored []pets.Pet
+	store := memory.New()
+	for _, p := range example.Pets(9) {
+		pet, _ := store.CreatePet(t.Context(), p, pets.IdempotencyKey{})
+		stored = append(stored, pet)
+	}
+	c := newClient(t, program.NewHandler(store, nil))
 	walks := []walk{{`null`, 1, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}}, {`{"limit":2,"after":6}`, 2, []int64{7, 8, 9}}}
 	for filter, q := range example.Filters() {
 		var ids []int64
-		for i, p := range example.Pets(9) {
-			if example.Selects(q, pets.Pet{NewPet: p}) {
-				ids = append(ids, int64(i+1))
+		for _, p := range stored {
+			if example.Selects(q, p) {
+				ids = append(ids, p.ID)
 			}
 		}
 		name, value, _ := strings.Cut(filter, "=")
