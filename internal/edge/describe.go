@@ -17,7 +17,7 @@ import (
 
 // describe tells the client why a value cannot be decoded or does not match its schema. The
 // sentence begins with the path to the wrong part, or with root if all of the value is wrong.
-func describe(err error, root string) string {
+func describe(err error, root string, schema *openapi3.Schema) string {
 	var e *openapi3.SchemaError
 	for errors.As(err, &e) && e.SchemaField == "allOf" {
 		err = e.Origin
@@ -33,7 +33,12 @@ func describe(err error, root string) string {
 	case e == nil:
 		return root + " does not match the document"
 	}
-	return place(root, e.JSONPointer()) + " " + describeRule(e)
+	path := e.JSONPointer()
+	sentence := place(root, path) + " " + describeRule(e)
+	if e.Value == nil && len(path) == 1 && !slices.Contains(schema.Required, path[0]) {
+		sentence += "; it may be left out"
+	}
+	return sentence
 }
 
 // describeSyntax tells the client what is wrong with the syntax of a body.

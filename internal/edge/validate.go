@@ -38,8 +38,8 @@ var (
 // validateParameters checks the parameters of a request against the document.
 func (op *operation) validateParameters(c echo.Context) error {
 	r := c.Request()
-	query, err := url.ParseQuery(r.URL.RawQuery) // the generated code would ignore malformed parts
-	if err != nil {
+	query := c.QueryParams() // without malformed parts, as in the generated code
+	if isMalformed(r.URL.RawQuery) {
 		return fault.New(fault.InvalidParameter, "the query string is malformed or has too many parameters: "+
 			"% must be followed by two hexadecimal digits, and ; must be written as %3B")
 	}
@@ -64,7 +64,7 @@ func (op *operation) validateParameters(c echo.Context) error {
 			return fault.New(kind, p.Name+" "+wrong)
 		}
 		if err := openapi3filter.ValidateParameter(r.Context(), input, p); err != nil {
-			message := describe(err, p.Name)
+			message := describe(err, p.Name, p.Schema.Value)
 			if p.In == openapi3.ParameterInQuery && slices.ContainsFunc(values, offsetForm.MatchString) {
 				message += "; a + in a query must be written as %2B"
 			}
@@ -72,6 +72,16 @@ func (op *operation) validateParameters(c echo.Context) error {
 		}
 	}
 	return nil
+}
+
+// isMalformed reports whether a query string has an error. Only an escape, a semicolon or a
+// great length can cause one: without these, the string is not parsed a second time.
+func isMalformed(query string) bool {
+	if len(query) < 8<<10 && !strings.ContainsAny(query, "%;") {
+		return false
+	}
+	_, err := url.ParseQuery(query)
+	return err != nil
 }
 
 // checkText checks what openapi3filter does not: that a parameter is given once, written as
@@ -184,7 +194,7 @@ func decodeBody(schema *openapi3.Schema, body []byte, into any) error {
 		return fault.New(fault.InvalidBody, describeSyntax(e, body))
 	}
 	if err != nil {
-		return fault.New(fault.InvalidBody, describe(err, "the body"))
+		return fault.New(fault.InvalidBody, describe(err, "the body", schema))
 	}
 	return nil
 }
