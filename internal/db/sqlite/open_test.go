@@ -21,15 +21,9 @@ import (
 func TestPaths(t *testing.T) {
 	for _, name := range []string{"with spaces.db", "100%.db", "%41%00.db", "a?mode=memory", "#1.db", "a&b=c;d", "file:x", "ünï 🐈", `back\slash`, `"quotes'`, "+"} {
 		path := filepath.Join(t.TempDir(), name)
-		for i := range 2 {
-			d := open(t, path)
-			if got := len(walk(t, d)); got != i {
-				t.Errorf("%q: got %d notes, want %d", name, got, i)
-			}
-			mustCreate(t, d, "a")
-			mustClose(t, d)
-			wantFiles(t, path, name, name+"-lock", name+"-shm", name+"-wal")
-		}
+		mustCreate(t, open(t, path), "a")
+		wantNotes(t, path, 1)
+		wantFiles(t, path, name, name+"-lock", name+"-shm", name+"-wal")
 	}
 }
 
@@ -53,45 +47,41 @@ func TestOpenRejects(t *testing.T) {
 		t.Fatal(err)
 	}
 	const beside = " beside it is not a regular file"
-	for name, want := range map[string]string{"twin": "has several names", "0": "0-wal" + beside} {
-		_, err := schema.Verify(t.Context(), in(name))
-		wantError(t, "Verify", err, want)
-		_, err = schema.Restore(t.Context(), in(name), backupOf(t, "a"), true)
-		wantError(t, "Restore", err, want)
-	}
-	for _, c := range []struct {
-		path, want string
-		mustExist  bool
-	}{
-		{path: "", want: "not a file name"},
-		{path: ":memory:", want: "not a file name"},
-		{path: "-", want: "./- for one called -"},
-		{path: dir, want: "is not a regular file"},
-		{path: in("texts"), want: "is not an SQLite database"},
-		{path: in("missing/notes.db"), want: "its folder does not exist"},
-		{path: in("songs"), want: "belongs to another program and was not changed"},
-		{path: in("other"), want: "belongs to another program and was not changed"},
-		{path: in("goose"), want: "belongs to another program and was not changed"},
-		{path: in("songs-wal"), want: "a name that ends in -wal is that of a file of a store"},
-		{path: in("songs-lock"), want: "a name that ends in -lock"},
-		{path: in("twin"), want: "has several names (hard links)"},
-		{path: in("dangling"), want: "is a symbolic link to nothing"},
-		{path: in("schemaless"), want: "is damaged"},
-		{path: in("0"), want: "0-wal" + beside},
-		{path: in("1"), want: "1-shm" + beside},
-		{path: in("2"), want: "2-lock" + beside},
-		{path: in("3"), want: "3-journal" + beside},
-		{path: in("none"), want: "there is no store at " + in("none"), mustExist: true},
-		{path: in("empty"), want: "there is no store at " + in("empty"), mustExist: true},
+	for path, want := range map[string]string{
+		"":                     "not a file name",
+		":memory:":             "not a file name",
+		"-":                    "./- for one called -",
+		dir:                    "is not a regular file",
+		in("texts"):            "is not an SQLite database",
+		in("missing/notes.db"): "its folder does not exist",
+		in("songs"):            "belongs to another program and was not changed",
+		in("other"):            "belongs to another program and was not changed",
+		in("goose"):            "belongs to another program and was not changed",
+		in("songs-wal"):        "a name that ends in -wal is that of a file of a store",
+		in("songs-lock"):       "a name that ends in -lock",
+		in("twin"):             "has several names (hard links)",
+		in("dangling"):         "is a symbolic link to nothing",
+		in("schemaless"):       "is damaged",
+		in("0"):                "0-wal" + beside,
+		in("1"):                "1-shm" + beside,
+		in("2"):                "2-lock" + beside,
+		in("3"):                "3-journal" + beside,
+		in("none"):             "there is no store at " + in("none"),
+		in("empty"):            "there is no store at " + in("empty"),
 	} {
-		before, _ := os.ReadFile(c.path)
-		_, err := schema.Open(t.Context(), c.path, db.Options{MustExist: c.mustExist})
-		wantError(t, "Open", err, c.want)
-		wantError(t, "Open", err, c.path)
-		if after, _ := os.ReadFile(c.path); !bytes.Equal(before, after) {
-			t.Errorf("%q: got the file changed, want it left alone", c.path)
+		before, _ := os.ReadFile(path)
+		_, openErr := schema.Open(t.Context(), path, db.Options{MustExist: true})
+		_, verifyErr := schema.Verify(t.Context(), path)
+		for _, err := range []error{openErr, verifyErr} {
+			wantError(t, "Open, Verify", err, want)
+			wantError(t, "Open, Verify", err, path)
+		}
+		if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+			t.Errorf("%q: got the file changed, want it left alone", path)
 		}
 	}
+	_, err := schema.Restore(t.Context(), in("twin"), backupOf(t), true)
+	wantError(t, "Restore", err, "has several names (hard links)")
 	if _, err := newLock(in("2")).TryLock(); err == nil {
 		t.Error("got the target of a link locked")
 	}
@@ -175,20 +165,14 @@ func TestOtherProgram(t *testing.T) {
 	toWrite = url.Values{"mode": {"rw"}, "_txlock": {"immediate"}}
 	path := atRest(t)
 	shell := connect(path, toWrite)
-	defer shell.Close()
-	tx, err := shell.Begin()
-	if err == nil {
-		_, err = tx.Exec("INSERT INTO notes (text) VALUES ('a')")
-	}
-	if err != nil {
+	_, insertErr := shell.Exec("BEGIN; INSERT INTO notes (text) VALUES ('a')")
+	_, err := schema.Open(t.Context(), path, db.Options{})
+	wantError(t, "Open", err, "another program has locked it")
+	_, commitErr := shell.Exec("COMMIT")
+	if err := errors.Join(insertErr, commitErr, shell.Close()); err != nil {
 		t.Fatal(err)
 	}
-	_, err = schema.Open(t.Context(), path, db.Options{})
-	wantError(t, "Open", err, "another program has locked it")
-	err = tx.Commit()
-	if got := len(walk(t, open(t, path))); got != 1 || err != nil {
-		t.Errorf("got %d notes, error %v, want 1", got, err)
-	}
+	wantNotes(t, path, 1)
 }
 
 // After a failed fsync nothing copies the log, and Close tells the failure if nobody was told.
