@@ -230,11 +230,9 @@ func TestReplacedFile(t *testing.T) {
 			}
 			_, err = create(t.Context(), d, "after")
 			wantError(t, what+": create", err, want)
-			if fault.KindOf(err) != fault.Internal {
-				t.Errorf("%s: got %v, want internal", what, fault.KindOf(err))
-			}
-			if len(d.Failed()) == 0 || gauge(t, d, "sqlite_damaged") != 0 {
-				t.Fatalf("%s: got %d failures and sqlite_damaged %v, want 1 and 0", what, len(d.Failed()), gauge(t, d, "sqlite_damaged"))
+			damaged := gauge(t, d, "sqlite_damaged")
+			if fault.KindOf(err) != fault.Internal || len(d.Failed()) != 1 || damaged != 0 {
+				t.Fatalf("%s: got %v, %d failures and sqlite_damaged %v, want internal, 1 and 0", what, fault.KindOf(err), len(d.Failed()), damaged)
 			}
 			wantError(t, what+": Failed", <-d.Failed(), want)
 			for range d.readers { // the file that is there now must not be touched
