@@ -32,9 +32,9 @@ func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		call := callOf(c.Request().Context())
 		if !call.isProbe() || !h.options.LogBlocked() { // a probe must not wait too
-			h.logRequest(c, call, err, time.Since(start))
+			h.logRequest(c, call, err, start)
 		}
-		h.metrics.inFlight.Dec() // the response has waited for the log
+		h.metrics.inFlight.Dec() // net/http sends a short response only after this
 		operation := cmp.Or(call.operation, "unknown")
 		status := strconv.Itoa(c.Response().Status)
 		h.metrics.requests.WithLabelValues(operation, status).Observe(time.Since(start).Seconds())
@@ -46,20 +46,20 @@ func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 var traceparentForm = regexp.MustCompile(`^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
 // logRequest writes one line per request: the path, but no query, body or key.
-func (h *Handler) logRequest(c echo.Context, call *call, err error, took time.Duration) {
-	r, response := c.Request(), c.Response()
+func (h *Handler) logRequest(c echo.Context, call *call, err error, start time.Time) {
+	r, response, now := c.Request(), c.Response(), time.Now()
 	log, level := h.options.Logger.Handler(), levelOf(response.Status, call, err)
 	if !log.Enabled(r.Context(), level) {
 		return
 	}
-	line := slog.NewRecord(time.Now(), level, "request", 0) // Logger would look up its caller
+	line := slog.NewRecord(now, level, "request", 0) // Logger would look up its caller
 	line.AddAttrs(
 		slog.String("method", r.Method),
 		slog.String("route", c.Path()),
 		slog.String("path", (&url.URL{Path: cmp.Or(r.URL.Path, "/")}).EscapedPath()), // without control characters
 		slog.Int("status", response.Status),
 		slog.Int64("bytes", response.Size),
-		slog.Int64("duration_us", took.Microseconds()),
+		slog.Int64("duration_us", now.Sub(start).Microseconds()),
 		slog.String("request_id", response.Header().Get(echo.HeaderXRequestID)),
 		slog.String("remote", c.RealIP()),
 		slog.String("key", call.caller.ID),
