@@ -110,16 +110,6 @@ func TestMigrate(t *testing.T) {
 		Data: []byte("-- +goose Up\nALTER TABLE notebook.notes ADD stars int;\nSELECT pg_sleep(1.1);\n" +
 			"SELECT 1 / (current_setting('idle_in_transaction_session_timeout') = '30s')::int;\n"),
 	}
-	refuses := func(schema Schema, want error) {
-		t.Helper()
-		if _, err := schema.OpenReader(t.Context(), address); !errors.Is(err, want) {
-			t.Errorf("OpenReader: got error %v, want %v", err, want)
-		}
-	}
-	if _, err := notebook.Open(t.Context(), address, db.Options{MustExist: true}); !errors.Is(err, db.ErrNone) {
-		t.Errorf("Open of what must exist: got error %v, want db.ErrNone", err)
-	}
-	refuses(notebook, db.ErrNone)
 	var log strings.Builder
 	for _, c := range []struct {
 		schema   Schema
@@ -137,9 +127,10 @@ func TestMigrate(t *testing.T) {
 		pgtest.Exec(t, address, "INSERT INTO notebook.notes (text) VALUES ('Call Ann')",
 			"UPDATE notebook.goose_lock SET locked = true, locked_by = 'replica', lease_expires_at = now() + interval '5 seconds'")
 	}
-	refuses(notebook, db.ErrNewer)
 	pgtest.Exec(t, address, "DELETE FROM notebook.goose_db_version WHERE version_id = 2")
-	refuses(second, db.ErrOutdated)
+	if _, err := second.OpenReader(t.Context(), address); !errors.Is(err, db.ErrOutdated) {
+		t.Errorf("OpenReader: got error %v, want db.ErrOutdated", err)
+	}
 	mustOpen(t, address).mustCount(t, 3)
 	pgtest.Exec(t, address, "CREATE ROLE ann LOGIN", "GRANT USAGE ON SCHEMA notebook TO ann", "GRANT SELECT ON ALL TABLES IN SCHEMA notebook TO ann")
 	soon, cancel := context.WithTimeout(t.Context(), 40*time.Second) // less than Open waits for the lock

@@ -183,11 +183,8 @@ func (s *Server) ended() bool {
 func (s *Server) Host() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
 
 // Address returns the address of a database on the server.
-func (s *Server) Address(database string) string { return Address(database, s.Host()) }
-
-// Address returns the address of a database on one of several hosts.
-func Address(database string, hosts ...string) string {
-	return "postgres://postgres@" + strings.Join(hosts, ",") + "/" + database + "?sslmode=disable"
+func (s *Server) Address(database string) string {
+	return "postgres://postgres@" + s.Host() + "/" + database + "?sslmode=disable"
 }
 
 // signal sends a signal to all processes of the server, of which the first starts no more.
@@ -311,22 +308,18 @@ func EndSync(t testing.TB, address, function, statement string) bool {
 	return Query[int](t, address, "SELECT count(*) FROM (SELECT "+function+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE $1 OFFSET 0) ended", statement) > 0
 }
 
-// Insert inserts a row with a unique name and returns its identifier. If it is keyed, it
-// inserts one row only, however often it is called.
-type Insert func(ctx context.Context, name string, keyed bool) (id int64, err error)
-
 // Ledger records the outcome of inserts.
 type Ledger struct {
 	acknowledged atomic.Int64
-	ids          sync.Map // the identifier of each acknowledged name; 0 for a refused one
+	ids          sync.Map // by name, the identifier of an acknowledged row, none of a refused one
 
 	ended   atomic.Bool
 	clients sync.WaitGroup
 }
 
-// Load inserts rows from 16 clients until Check is called. Every other client has keys, and
-// repeats an insert until it succeeds.
-func Load(t testing.TB, insert Insert) *Ledger {
+// Load inserts rows with unique names from 16 clients until Check is called. The inserts of every
+// other client are keyed: each inserts one row only, and is repeated until it succeeds.
+func Load(t testing.TB, insert func(ctx context.Context, name string, keyed bool) (id int64, err error)) *Ledger {
 	l := &Ledger{}
 	for client := range 16 {
 		l.clients.Go(func() {
@@ -338,10 +331,10 @@ func Load(t testing.TB, insert Insert) *Ledger {
 					id, err = insert(t.Context(), name, keyed)
 				}
 				if err == nil {
-					l.ids.Store(name, id)
+					l.ids.Store(name, []int64{id})
 					l.acknowledged.Add(1)
 				} else if fault.KindOf(err) == fault.Unavailable {
-					l.ids.Store(name, int64(0)) // nothing was done
+					l.ids.Store(name, []int64(nil)) // nothing was done
 				}
 			}
 		})
@@ -370,9 +363,9 @@ func (l *Ledger) Check(t testing.TB, address, table, column string) {
 			t.Errorf("%s: got it more than once: %v", name, ids)
 		}
 	}
-	for name, id := range l.ids.Range {
-		if ids := stored[name.(string)]; id == int64(0) && ids != nil || id != int64(0) && !slices.Equal(ids, []int64{id.(int64)}) {
-			t.Errorf("%s: got ids %v, want %d", name, ids, id)
+	for name, want := range l.ids.Range {
+		if ids := stored[name.(string)]; !slices.Equal(ids, want.([]int64)) {
+			t.Errorf("%s: got ids %v, want %v", name, ids, want)
 		}
 	}
 }
