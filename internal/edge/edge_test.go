@@ -252,7 +252,6 @@ func TestHandlerFaults(t *testing.T) {
 		"no response":      {func(echo.Context) error { return nil }, 500, failed, "neither a response nor an error"},
 		"no kind":          {func(echo.Context) error { return new(fault.Error) }, 500, failed, `"error":""`},
 		"another kind":     {func(echo.Context) error { return fault.New(fault.Kind{Code: "lent", Status: 409}, "") }, 409, `{"code":"lent","message":"Conflict","status":409}`, ""},
-		"unknown error":    {func(echo.Context) error { return io.ErrUnexpectedEOF }, 500, failed, "unexpected EOF"},
 		"an error of Echo": {func(echo.Context) error { return fmt.Errorf("binding: %w", echo.NewHTTPError(400, "strconv")) }, 400, "a parameter has a value that cannot be read", ""},
 		"Echo's not found": {func(echo.Context) error { return fmt.Errorf("wrapped: %w", echo.ErrNotFound) }, 404, "there is nothing at this path; the operations are under /v1, and /manual describes them", ""},
 		"a service's error": {func(echo.Context) error {
