@@ -209,8 +209,8 @@ func TestKill(t *testing.T) {
 	}
 	for i, c := range running {
 		for _, scanner := range lines[i:] {
-			if n := 30 * (i + 1); l.read(t, scanner, n) < n {
-				t.Fatalf("got the end of the child's output, want %d notes", n)
+			if n := l.read(t, scanner, 50); n < 50 {
+				t.Fatalf("got %d notes and the end of the child's output, want 50", n)
 			}
 		}
 		l.check(t, mustBackup(t, path, newPath(t)).Path)
