@@ -93,12 +93,18 @@ func (d *DB) Close() error {
 	d.closed = true
 	close(d.jobs)
 	<-d.ended
-	d.checkpoint(0)
+	if d.faults.check() == nil {
+		d.checkpoint(0)
+	}
 	if d.faults.mayCopyLog() { // else all stays open: closing would copy it, without errors
 		return d.release()
 	}
-	close(d.faults.failed)
-	return <-d.faults.failed // nil if it was delivered
+	select {
+	case err := <-d.faults.failed: // nobody has been told
+		return err
+	default:
+		return nil
+	}
 }
 
 // release closes the connections, the writer last, and releases the lock.

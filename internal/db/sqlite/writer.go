@@ -153,7 +153,7 @@ func (d *DB) runTx(f func(Conn) error) error {
 // cannot copy, because of a reader or a full disk, is left to a later call. Any other
 // error ends the process, because acknowledged pages may be lost.
 func (d *DB) checkpoint(minPages int) {
-	if d.faults.check() != nil {
+	if d.faults.failure.Load() != nil {
 		return
 	}
 	var busy bool
