@@ -46,6 +46,7 @@ func Listen(addr string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
+	// unixListener removes the socket before it closes. By then, another server may have the name.
 	l.SetUnlinkOnClose(false)
 	return unixListener{l}, os.Chmod(address, 0o660) // #nosec G302 -- its group has the proxy
 }
@@ -111,16 +112,15 @@ func (l *limitListener) Accept() (net.Conn, error) {
 	}
 	select {
 	case l.open <- struct{}{}: // also while a Unix socket closes
-		return conn, nil
 	default:
+		select {
+		case l.open <- struct{}{}:
+		case <-l.closed:
+			_ = conn.Close()
+			return nil, net.ErrClosed
+		}
 	}
-	select {
-	case l.open <- struct{}{}:
-		return conn, nil
-	case <-l.closed:
-		_ = conn.Close()
-		return nil, net.ErrClosed
-	}
+	return conn, nil
 }
 
 // Close ends the wait of Accept, because http.Server's Shutdown waits for Accept.

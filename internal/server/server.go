@@ -161,13 +161,16 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 	}
 	response := &responseWriter{w, s, body{r.Body, r.ContentLength == 0}}
-	if r.ContentLength != 0 {
-		r.Body = &response.body
-	}
+	r.Body = &response.body
 	s.options.Handler.ServeHTTP(response, r)
 	response.announceClose() // if the handler has written nothing
 	if !response.body.ended {
-		response.linger()
+		// If the connection closed at once, a client that is still sending would be reset, and
+		// lose the response.
+		controller := http.NewResponseController(w)
+		_ = controller.Flush()
+		_ = controller.SetReadDeadline(time.Now().Add(lingerTimeout))
+		_, _ = io.Copy(io.Discard, &response.body)
 	}
 }
 
@@ -185,15 +188,6 @@ func (w *responseWriter) announceClose() {
 	if w.server.stopping.Load() || !w.body.ended {
 		w.Header().Set("Connection", "close")
 	}
-}
-
-// linger sends the response, and keeps reading the body for a moment. If the connection
-// closed at once, a client that is still sending would be reset and lose the response.
-func (w *responseWriter) linger() {
-	controller := http.NewResponseController(w.ResponseWriter)
-	_ = controller.Flush()
-	_ = controller.SetReadDeadline(time.Now().Add(lingerTimeout))
-	_, _ = io.Copy(io.Discard, &w.body)
 }
 
 func (w *responseWriter) WriteHeader(status int) {
