@@ -39,8 +39,9 @@ func TestCertificate(t *testing.T) {
 			if err := os.Rename(step.from, step.to); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Second) // the files are read at most that often
+			time.Sleep(time.Second)
 			got, err := s.http.TLSConfig.GetCertificate(nil)
+			_, _ = s.http.TLSConfig.GetCertificate(nil) // within a second, this does not read the files
 			if err != nil || got.Leaf.DNSNames[0] != step.want {
 				t.Errorf("got %v, error %v, want %s", got, err, step.want)
 			}
@@ -55,58 +56,33 @@ func TestCertificate(t *testing.T) {
 	})
 }
 
-// lines receives what is logged.
-type lines chan string
-
-func (l lines) Write(line []byte) (int, error) {
-	l <- string(line)
-	return len(line), nil
-}
-
 // TestTLS checks what is served over TLS, and that failed handshakes are logged at DEBUG.
 func TestTLS(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, o := make(lines, 100), certified(t, "shop.example")
-	o.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	o.Listeners = []net.Listener{l}
-	s, _ := newServer(t, o)
-	go func() { _ = s.Run(t.Context()) }()
-	defer s.http.Close()
-	dial := func(send string) *net.TCPConn {
-		conn, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+	var log bytes.Buffer
+	o := certified(t, "shop.example")
+	o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	inBubble(t, o, func(s *running) {
+		_ = s.dial().Close()
+		synctest.Wait()
+		if !strings.Contains(log.String(), `level=DEBUG msg="http: TLS handshake error`) {
+			s.Errorf("got %s, want the error at level DEBUG", &log)
 		}
-		t.Cleanup(func() { _ = conn.Close() })
-		_, _ = io.WriteString(conn, send)
-		return conn.(*net.TCPConn)
-	}
-	for _, send := range []string{"", request("GET /ok")} {
-		_ = dial(send).CloseWrite()
-		if line := <-log; !strings.Contains(line, "level=DEBUG") || !strings.Contains(line, "TLS handshake error") {
-			t.Errorf("%q: got %s, want the error at level DEBUG", send, line)
+		tls11 := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
+		old := tls.Client(s.dial(), tls11)
+		defer old.Close()
+		if err := old.Handshake(); err == nil {
+			s.Error("TLS 1.1: got no error, want one")
 		}
-	}
-	old := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
-	if err := tls.Client(dial(""), old).Handshake(); err == nil {
-		t.Error("TLS 1.1: got no error, want one")
-	}
-	conn := tls.Client(dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
-	header := roundTrip(conn, request("GET /ok")).Header
-	if got := conn.ConnectionState().NegotiatedProtocol; got != "http/1.1" {
-		t.Errorf("got %s, want http/1.1", got)
-	}
-	if got, want := header.Get("Strict-Transport-Security"), "max-age=31536000"; got != want {
-		t.Errorf("Strict-Transport-Security: got %q, want %s", got, want)
-	}
-	// The response to a large header must arrive before a reset.
-	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nX: "+strings.Repeat("x", 64<<10))
-	if response, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 431 ") {
-		t.Errorf("a large header: got %q, error %v, want 431", response, err)
-	}
+		conn := tls.Client(s.dial(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
+		defer conn.Close()
+		header := roundTrip(conn, request("GET /ok")).Header
+		if got := conn.ConnectionState().NegotiatedProtocol; got != "http/1.1" {
+			s.Errorf("got %s, want http/1.1", got)
+		}
+		if got, want := header.Get("Strict-Transport-Security"), "max-age=31536000"; got != want {
+			s.Errorf("Strict-Transport-Security: got %q, want %s", got, want)
+		}
+	})
 }
 
 func TestURL(t *testing.T) {
@@ -176,28 +152,42 @@ func TestHeaderLimit(t *testing.T) {
 	})
 }
 
-// TestSocketBuffers checks how much the kernel holds for a client that does not read, or for a
-// handler that does not.
-func TestSocketBuffers(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// TestAccept checks that a connection for which there is room is not dropped while the listener
+// closes, which takes a Unix socket a moment, and how much the kernel holds for a client that
+// does not read, or for a handler that does not.
+func TestAccept(t *testing.T) {
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	go net.Dial("tcp", l.Addr().String())
-	conn, err := (&limitListener{Listener: l, open: make(chan struct{}, 1)}).Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	raw, _ := conn.(*net.TCPConn).SyscallConn()
-	_ = raw.Control(func(fd uintptr) {
-		for _, option := range []int{syscall.SO_RCVBUF, syscall.SO_SNDBUF} {
-			if size, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, option); err != nil || size > 64<<10 {
-				t.Errorf("option %d: got %d bytes, error %v, want at most 64 KiB", option, size, err)
-			}
+	defer tcp.Close()
+	l := &limitListener{Listener: tcp, open: make(chan struct{}, 20), closed: make(chan struct{})}
+	close(l.closed)
+	for range cap(l.open) + 1 {
+		client, err := net.Dial("tcp", tcp.Addr().String())
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
+		defer client.Close()
+	}
+	for range cap(l.open) {
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatalf("with room: got error %v, want a connection", err)
+		}
+		raw, _ := conn.(*net.TCPConn).SyscallConn()
+		_ = raw.Control(func(fd uintptr) {
+			for _, option := range []int{syscall.SO_RCVBUF, syscall.SO_SNDBUF} {
+				if size, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, option); err != nil || size > 64<<10 {
+					t.Errorf("option %d: got %d bytes, error %v, want at most 64 KiB", option, size, err)
+				}
+			}
+		})
+		_ = conn.Close()
+	}
+	if _, err := l.Accept(); err == nil {
+		t.Error("without room: got a connection, want an error")
+	}
 }
 
 func TestConnectionLimit(t *testing.T) {
@@ -244,8 +234,7 @@ func TestAdmin(t *testing.T) {
 		large := "X: " + strings.Repeat("x", 20<<10) + "\r\n"
 		for line, want := range map[string]int{
 			request("GET /livez", large): 431, request("GET /metrics"): 200, request("GET /ok"): 404,
-			request("GET /debug/pprof/"): 200, request("GET /debug/pprof/heap"): 200,
-			request("GET /debug/pprof/cmdline"): 404, // it may have a password
+			request("GET /debug/pprof/heap"): 200, request("GET /debug/pprof/cmdline"): 404, // it may have a password
 		} {
 			if got := roundTrip(s.dialAt(s.admin), line).StatusCode; got != want {
 				s.Errorf("%.40q: got status %d, want %d", line, got, want)
@@ -255,7 +244,8 @@ func TestAdmin(t *testing.T) {
 }
 
 // TestConnections checks which responses announce the end of the connection, and when the server
-// closes it if the client sends no more.
+// closes it if the client sends no more. A client that slowly sends a body that nobody reads gets
+// the response at once, and the connection stays open while it sends.
 func TestConnections(t *testing.T) {
 	const length, chunked = "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n"
 	for _, c := range []struct {
@@ -276,13 +266,23 @@ func TestConnections(t *testing.T) {
 		{"GET /ok HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 200, true, 0},
 		{"GET /ok HTTP/1.1\r\n", 0, false, 3 * time.Second},
 		{request("POST /read", length) + "{", 408, true, 4 * time.Second},
-		{request("POST /refuse", length), 401, true, 500 * time.Millisecond},
-		{request("POST /refuse", chunked), 401, true, 500 * time.Millisecond},
+		{request("POST /refuse", length) + "|slow", 401, true, 500 * time.Millisecond},
+		{request("POST /refuse", chunked) + "|4\r\na", 401, true, 500 * time.Millisecond},
+		// In these cases, net/http itself would not wait.
+		{request("POST /refuse", length, "Connection: close\r\n") + "|slow", 401, true, 500 * time.Millisecond},
+		{request("POST /refuse", chunked, "Connection: close\r\n") + "|4\r\na", 401, true, 500 * time.Millisecond},
 	} {
 		inBubble(t, Options{}, func(s *running) {
 			conn := s.dial()
-			if r := roundTrip(conn, c.send); r.StatusCode != c.status || r.Close != c.close {
+			first, slow, _ := strings.Cut(c.send, "|")
+			if r := roundTrip(conn, first); r.StatusCode != c.status || r.Close != c.close {
 				s.Errorf("%q: got status %d, close %v, want %d, %v", c.send, r.StatusCode, r.Close, c.status, c.close)
+			}
+			for i := range slow {
+				if _, err := io.WriteString(conn, slow[i:i+1]); err != nil {
+					s.Errorf("%q: byte %d after the response: %v", c.send, i, err)
+				}
+				time.Sleep(100 * time.Millisecond)
 			}
 			_, _ = io.Copy(io.Discard, conn)
 			s.wantTime(c.after)
@@ -301,15 +301,12 @@ func certified(t *testing.T, name string) Options {
 	dir := t.TempDir()
 	o := Options{CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotAfter: time.Now().Add(time.Hour)}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	private, err2 := x509.MarshalPKCS8PrivateKey(key)
-	err3 := os.WriteFile(o.CertFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), 0o600)
-	err4 := os.WriteFile(o.KeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600)
-	if err := errors.Join(err, err2, err3, err4); err != nil {
+	cert, err2 := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	private, err3 := x509.MarshalPKCS8PrivateKey(key)
+	err4 := os.WriteFile(o.CertFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), 0o600)
+	err5 := os.WriteFile(o.KeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600)
+	if err := errors.Join(err, err2, err3, err4, err5); err != nil {
 		t.Fatal(err)
 	}
 	return o
@@ -330,28 +327,5 @@ func TestMaxConnections(t *testing.T) {
 		if got := cap(s.connections); got != want {
 			t.Errorf("%d files: got %d connections, want %d", files, got, want)
 		}
-	}
-}
-
-// accepted is a listener that always has a connection.
-type accepted struct{ net.Listener }
-
-func (accepted) Accept() (net.Conn, error) {
-	conn, _ := net.Pipe()
-	return conn, nil
-}
-
-// TestAcceptWhileClosing checks that a connection for which there is room is not dropped while the
-// listener closes, which takes a Unix socket a moment.
-func TestAcceptWhileClosing(t *testing.T) {
-	l := &limitListener{Listener: accepted{}, open: make(chan struct{}, 100), closed: make(chan struct{})}
-	close(l.closed)
-	for range cap(l.open) {
-		if _, err := l.Accept(); err != nil {
-			t.Fatalf("with room: got error %v, want a connection", err)
-		}
-	}
-	if _, err := l.Accept(); err == nil {
-		t.Error("without room: got a connection, want an error")
 	}
 }
