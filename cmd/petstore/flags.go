@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/netip"
 	"net/url"
 	"os"
@@ -28,9 +27,12 @@ func addFlag[T any](flags *pflag.FlagSet, value *T, parse func(string) (T, error
 	})
 }
 
-// variableOf returns the name of the environment variable that sets a flag, or "" if none does.
+// withoutVariable lists the flags that have no environment variable.
+var withoutVariable = []string{"help", "version", "force"}
+
+// variableOf returns the name of the environment variable that sets a flag, or "".
 func variableOf(flag string) string {
-	if flag == "help" || flag == "version" || flag == "force" {
+	if slices.Contains(withoutVariable, flag) {
 		return ""
 	}
 	return "PETSTORE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
@@ -120,16 +122,16 @@ func parseDays(text string) (time.Duration, error) {
 }
 
 // parseNetworks parses networks and addresses.
-func parseNetworks(text string) (all []net.IPNet, err error) {
+func parseNetworks(text string) (all []netip.Prefix, err error) {
 	for one := range strings.SplitSeq(text, ",") {
-		if addr, err := netip.ParseAddr(one); err == nil {
-			one = fmt.Sprintf("%s/%d", addr, addr.BitLen())
+		network, err := netip.ParsePrefix(one)
+		if addr, addrErr := netip.ParseAddr(one); addrErr == nil {
+			network, err = addr.Prefix(addr.BitLen()) // of this address alone
 		}
-		_, network, err := net.ParseCIDR(one)
 		if err != nil {
 			return nil, fmt.Errorf("%q must be a network, such as 10.0.0.0/8, or an address", one)
 		}
-		all = append(all, *network)
+		all = append(all, network)
 	}
 	return all, nil
 }

@@ -164,8 +164,7 @@ func TestAdvice(t *testing.T) {
 func TestNetworks(t *testing.T) {
 	t.Parallel()
 	got, err := parseNetworks("127.0.0.1,10.0.0.0/8,::1")
-	want := "[{127.0.0.1 ffffffff} {10.0.0.0 ff000000} {::1 ffffffffffffffffffffffffffffffff}]"
-	if fmt.Sprint(got) != want || err != nil {
+	if want := "[127.0.0.1/32 10.0.0.0/8 ::1/128]"; fmt.Sprint(got) != want || err != nil {
 		t.Errorf("got %v, error %v, want %s", got, err, want)
 	}
 }

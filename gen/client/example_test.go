@@ -15,12 +15,11 @@ import (
 	"example.com/petstore/gen/client"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
-	"example.com/petstore/internal/store/memory"
 )
 
 // This adds the pets of a file that has one a line, as JSON.
 func Example_lines() {
-	s := httptest.NewServer(program.NewHandler(memory.New(), nil))
+	s := httptest.NewServer(newService(0))
 	defer s.Close()
 	same := example.Body() + "\n"
 	ctx, file := context.Background(), same+example.Body()+"\n"+same

@@ -26,8 +26,8 @@ import (
 	"example.com/petstore/internal/fault"
 )
 
-// Key is an API key as a store keeps it: enough to recognise its token, but
-// not enough to make one. Times are in UTC and whole seconds.
+// Key is an API key as a store keeps it: enough to recognise its token, but not enough to make
+// one. Times are in UTC and whole seconds.
 type Key struct {
 	ID        string            `json:"id"`   // part of the token, not secret
 	Name      string            `json:"name"` // the operator's note of who uses the key
@@ -62,31 +62,30 @@ func (k Key) State(now time.Time) State {
 // ErrNotFound means that a store has no key with the given ID. It has the kind NotFound.
 var ErrNotFound error = fault.New(fault.NotFound, "there is no such key")
 
-// Store keeps API keys. It knows only the hashes of their tokens. Its methods are
-// safe for concurrent use. Any error but ErrNotFound means that the store failed.
+// Store keeps API keys. It knows only the hashes of their tokens. Its methods are safe for
+// concurrent use. Any error but ErrNotFound means that the store failed.
 type Store interface {
 	// CreateKey stores k, whose ID must be new.
 	CreateKey(ctx context.Context, k Key) error
 
-	// Key returns the key with the given ID, even if it is revoked or
-	// expired, or ErrNotFound.
+	// Key returns the key with the given ID, even if it is revoked or expired, or ErrNotFound.
 	Key(ctx context.Context, id string) (Key, error)
 
 	// Keys returns all keys, oldest first.
 	Keys(ctx context.Context) ([]Key, error)
 
-	// RevokeKey marks a key as revoked and returns it, or ErrNotFound. A key
-	// that is already revoked keeps its earlier time.
+	// RevokeKey marks a key as revoked and returns it, or ErrNotFound. A key that is already
+	// revoked keeps its earlier time.
 	RevokeKey(ctx context.Context, id string, at time.Time) (Key, error)
 
-	// RecordKeyUse stores when each key, given by its ID, was last used,
-	// unless a later time is already stored. It ignores unknown keys.
+	// RecordKeyUse stores when each key, given by its ID, was last used, unless a later time is
+	// already stored. It ignores unknown keys.
 	RecordKeyUse(ctx context.Context, used map[string]time.Time) error
 }
 
-// A token is psk_<id>_<secret><checksum>. The checksum is the CRC-32 of the text
-// before it, so that most invalid tokens are rejected without a look-up. The secret
-// has 178 random bits, so a fast hash is enough to protect it.
+// A token is psk_<id>_<secret><checksum>. The checksum is the CRC-32 of the text before it, so
+// that most invalid tokens are rejected without a look-up. The secret has 178 random bits, so
+// a fast hash is enough to protect it.
 var form = regexp.MustCompile(`^(psk_([0-9A-Za-z]{8})_[0-9A-Za-z]{30})([0-9A-Za-z]{6})$`)
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -94,9 +93,9 @@ const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 // Pattern matches a token and also a part of one, to keep both out of a log.
 var Pattern = regexp.MustCompile(`psk_\w+`)
 
-// New returns a new key that may read and write, and its token, which no store
-// keeps. A lifetime of 0 means that the key does not expire. New fails
-// unless name has 1 to 100 printable characters and lifetime is not negative.
+// New returns a new key that may read and write, and its token, which no store keeps. A lifetime
+// of 0 means that the key does not expire. New fails unless name has 1 to 100 printable
+// characters and lifetime is not negative.
 func New(name string, now time.Time, lifetime time.Duration) (Key, string, error) {
 	unprintable := strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 	if n := utf8.RuneCountInString(name); n < 1 || n > 100 || unprintable || !utf8.ValidString(name) {

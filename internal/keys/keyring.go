@@ -19,8 +19,8 @@ const (
 	// A revoked key works for at most cacheTTL and one look-up; the documented limit is 5 s.
 	cacheTTL      = 2 * time.Second
 	lookupTimeout = 2 * time.Second
-	// maxUnknownLookups limits concurrent look-ups of keys that are not in
-	// the cache, so that made-up keys cannot overload the store.
+	// maxUnknownLookups limits concurrent look-ups of keys that are not in the cache, so that
+	// made-up keys cannot overload the store.
 	maxUnknownLookups = 16
 	useInterval       = 30 * time.Second // how often uses are recorded
 )

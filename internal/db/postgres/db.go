@@ -58,16 +58,22 @@ func (d *DB) Ping(ctx context.Context) error {
 		_, err := c.Exec(ctx, "SELECT FROM "+d.schema.versions()+" LIMIT 1")
 		return err
 	})
-	if err == nil || fault.KindOf(err) != fault.Unavailable || d.closed.Load() {
-		d.unreachableSince.Store(0)
-	} else if d.unreachableSince.CompareAndSwap(0, time.Now().UnixNano()) ||
-		time.Since(time.Unix(0, d.unreachableSince.Load())) < bridgedOutage {
+	if d.pingSucceeds(err, time.Now()) {
 		return nil
 	}
-	if err != nil {
-		return fault.Wrap(fault.Unavailable, fmt.Errorf("the database does not serve requests: %w", err))
+	return fault.Wrap(fault.Unavailable, fmt.Errorf("the database does not serve requests: %w", err))
+}
+
+// pingSucceeds reports whether Ping succeeds if its statement ended with err at the time now.
+func (d *DB) pingSucceeds(err error, now time.Time) bool {
+	if err == nil || fault.KindOf(err) != fault.Unavailable || d.closed.Load() {
+		d.unreachableSince.Store(0)
+		return err == nil
 	}
-	return nil
+	if d.unreachableSince.CompareAndSwap(0, now.UnixNano()) {
+		return true
+	}
+	return now.Sub(time.Unix(0, d.unreachableSince.Load())) < bridgedOutage
 }
 
 // Close waits for the statements in progress, for closeTimeout at most: pgx would wait 15 s

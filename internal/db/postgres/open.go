@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 
@@ -73,21 +72,19 @@ type found struct {
 // connect opens a connection, returns what it finds, and closes the connection. With writes, it
 // rejects a server that may lose them.
 func (s Schema) connect(ctx context.Context, address string, writes bool) (f found, err error) {
-	config, err := s.parse(address)
+	config, err := parse(address, s.Name)
 	if err != nil {
 		return f, err
 	}
 	f.config = config.ConnConfig
+	f.config.ValidateConnect = s.validate
 	f.config.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares no statement, for PgBouncer
 	conn, err := pgx.ConnectConfig(ctx, f.config)
-	if err != nil {
-		return f, explainOpen(address, err)
+	if err == nil {
+		defer disconnect(conn)
+		f.session = sessionOf(conn)
+		f.version, err = s.version(ctx, conn)
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	defer conn.Close(ctx)
-	f.session = sessionOf(conn)
-	f.version, err = s.version(ctx, conn)
 	if err == nil {
 		err = f.check(writes)
 	}
@@ -97,16 +94,17 @@ func (s Schema) connect(ctx context.Context, address string, writes bool) (f fou
 // newDB returns the DB at address; seen is the session of an earlier connection to it. Each connection
 // parses the address again, because passwords, certificates and services in files may have changed.
 func (s Schema) newDB(ctx context.Context, address string, seen session, requireSync bool) (*DB, error) {
-	config, err := s.parse(address)
+	config, err := parse(address, s.Name)
 	if err != nil {
 		return nil, err
 	}
 	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
-		now, err := s.parse(address)
+		now, err := parse(address, s.Name)
 		if err != nil {
 			return err
 		}
 		*c = *now.ConnConfig
+		c.ValidateConnect = s.validate
 		if seen.pooled && c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement { // the default of pgx
 			c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 		}
@@ -124,12 +122,18 @@ func (s Schema) newDB(ctx context.Context, address string, seen session, require
 	}, nil
 }
 
+func disconnect(conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
+	defer cancel()
+	_ = conn.Close(ctx)
+}
+
 // explainOpen formats an error of opening the database at address, if there is one, as one line.
 func explainOpen(address string, err error) error {
 	if err == nil {
 		return nil
 	}
-	timedOut := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
+	timedOut := pgconn.Timeout(err) && !errors.Is(err, context.Canceled) // which pgconn counts as one
 	e, fromServer := errors.AsType[*pgconn.PgError](err)
 	connect, connecting := errors.AsType[*pgconn.ConnectError](err)
 	switch {

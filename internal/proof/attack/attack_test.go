@@ -75,11 +75,20 @@ func TestAttack(t *testing.T) {
 // none of which the service may refuse.
 func measure(t *testing.T, a attack, certificates string) {
 	addr := program.FreeAddress(t)
-	scheme, options := "http", []string{"--store", "memory:"}
+	cmd := exec.CommandContext(t.Context(), "../../../.bin/petstore", "serve", "--store", "memory:", "--addr", addr)
+	scheme := "http"
 	if a.tls {
-		scheme, options = "https", append(options, "--tls-cert", certificates+"/cert.pem", "--tls-key", certificates+"/key.pem")
+		cmd.Args = append(cmd.Args, "--tls-cert", certificates+"/cert.pem", "--tls-key", certificates+"/key.pem")
+		scheme = "https"
 	}
-	cmd := program.Serve(t, nil, addr, options...) // the attack ends with it
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill() // this ends the attack
+		_ = cmd.Wait()
+	}()
+	program.WaitFor(t, addr)
 	c := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		MaxConnsPerHost: 1, // a second one might have to wait until some of the attacker's close

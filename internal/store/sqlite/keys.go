@@ -86,12 +86,15 @@ func scanKey(row interface{ Scan(columns ...any) error }) (k keys.Key, err error
 	var expires, revoked, used sql.NullInt64
 	err = row.Scan(&k.ID, &k.Name, &hash, &k.ReadOnly, &created, &expires, &revoked, &used)
 	if errors.Is(err, sql.ErrNoRows) {
-		return k, keys.ErrNotFound
+		err = keys.ErrNotFound
+	}
+	if err != nil {
+		return keys.Key{}, err
 	}
 	copy(k.Hash[:], hash) // the schema demands the same length
 	k.CreatedAt = time.Unix(created, 0).UTC()
 	k.ExpiresAt, k.RevokedAt, k.UsedAt = timeOrZero(expires), timeOrZero(revoked), timeOrZero(used)
-	return k, err
+	return k, nil
 }
 
 func seconds(t time.Time) sql.NullInt64 { return sql.NullInt64{Int64: t.Unix(), Valid: !t.IsZero()} }
