@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -46,11 +45,8 @@ type observed struct {
 // done records a call. It counts failures of the store, not errors of the caller.
 func (o *observed) done(call string, start time.Time, err *error) {
 	o.durations.WithLabelValues(call).Observe(time.Since(start).Seconds())
-	if *err == nil || errors.Is(*err, keys.ErrNotFound) {
-		return
-	}
-	if kind := fault.KindOf(*err); kind == fault.Unavailable || kind == fault.Internal {
-		o.failures.WithLabelValues(call, kind.Code).Inc()
+	if *err != nil && !fault.ByCaller(*err) {
+		o.failures.WithLabelValues(call, fault.KindOf(*err).Code).Inc()
 	}
 }
 
