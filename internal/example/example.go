@@ -7,7 +7,7 @@
 //	example.Body()                               // {"name":"Frank 1","categoryId":1}, the next Frank 2
 //	example.Body(`"x":1`)                        // with another property
 //	example.BodyNamed("Tom")                     // with another name
-//	example.LongBody(32<<10)                     // with texts of 32 KiB
+//	example.LongText(32<<10)                     // a text of 32 KiB
 //	example.ListPath(), example.PetPath(7)      // /v1/pets, /v1/pets/7
 //	example.Operations().Post.OperationID       // createPet
 //	example.Filters()["status=sold"]             // the queries of the list that filter
@@ -16,7 +16,6 @@ package example
 import (
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,9 +35,7 @@ var OpenAPI = sync.OnceValue(func() *openapi3.T {
 })
 
 // Base returns the path of the first server.
-func Base() string {
-	return must(url.Parse(OpenAPI().Servers[0].URL)).Path
-}
+func Base() string { return strings.TrimSuffix(must(OpenAPI().Servers.BasePath()), "/") }
 
 // path is the path of the list in the document.
 const path = "/pets"
@@ -127,9 +124,6 @@ func Filters() map[string]pets.ListQuery {
 
 // Selects reports whether the filters of q select p.
 func Selects(q pets.ListQuery, p pets.Pet) bool { return q.Status == "" || p.Status == q.Status }
-
-// LongBody returns a body whose texts have n bytes in UTF-8. A page ends with 32 KiB of them.
-func LongBody(n int) string { return BodyNamed(LongText(n)) }
 
 // Pets returns the pets with the numbers below n.
 func Pets(n int) []pets.NewPet {

@@ -4,14 +4,16 @@
 //
 // cases.go has tables of requests and responses, and sequences of several requests: an
 // operation that is added gets its cases there. document.go tests what can be read from
-// the document, of any operation, and leaves out what it cannot judge. coverage.go names
-// what no case has done: responses, properties, parameters, changes and limits.
+// the document, of any operation, and leaves out what it cannot judge. coverage.go compares
+// responses with what was sent, and names what no case has seen or sent.
 package contract
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -43,7 +45,8 @@ type suite struct {
 // test runs all tests against the service.
 func (s *suite) test(t *testing.T) {
 	s.base, s.document = example.Base(), example.OpenAPI()
-	s.run, s.history = fmt.Sprint(time.Now().UnixNano()), history{map[string]bool{}, map[string][2]string{}, map[string]resource{}}
+	s.run = fmt.Sprint(time.Now().UnixNano())
+	s.history = history{seen: map[string]bool{}, first: map[string]string{}}
 	s.client = &http.Client{
 		Timeout:       30 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -91,7 +94,7 @@ func (c testCase) target() (method, target string) {
 func bearer(key string) string { return "Authorization: Bearer " + key }
 
 // try tests a case, and that its operation needs a key. A client that has the response
-// already gets a 304.
+// already gets a 304. What a request has written is read again.
 func (s *suite) try(t *testing.T, c testCase) response {
 	t.Helper()
 	if !c.noKey {
@@ -99,10 +102,18 @@ func (s *suite) try(t *testing.T, c testCase) response {
 		c = c.with(bearer(s.key))
 	}
 	got := s.expect(t, c)
-	o := s.route(c).Operation
-	if tag := got.Header.Get("ETag"); tag != "" && (o == nil || o.Responses.Status(http.StatusNotModified) != nil) {
+	r := s.route(c)
+	if tag := got.Header.Get("ETag"); tag != "" && (r.Operation == nil || r.Operation.Responses.Status(http.StatusNotModified) != nil) {
 		s.expect(t, c.with(`If-None-Match: "another"`))
 		s.expect(t, testCase{send: c.with("If-None-Match: " + tag).send, want: "304"})
+	}
+	if r.Operation == nil || r.Method == http.MethodGet || r.Method == http.MethodDelete || got.StatusCode >= 300 {
+		return got
+	}
+	location, _ := url.Parse(got.Header.Get("Location"))
+	read := testCase{send: "GET " + cmp.Or(location.Path, got.Request.URL.Opaque) + "\n" + bearer(s.key), want: "200"}
+	if s.route(read).Operation != nil {
+		s.expect(t, read)
 	}
 	return got
 }

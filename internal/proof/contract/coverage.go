@@ -21,29 +21,41 @@ import (
 
 // history is what requests have sent and responses have shown.
 type history struct {
-	seen      map[string]bool      // what coverage wants
-	outcomes  map[string][2]string // by a request without a field: its last value, and what came back
-	resources map[string]resource  // by path
+	seen  map[string]bool   // what coverage wants
+	first map[string]string // the first value that each name had; see differs
+
+	writes  int      // how many requests have changed something
+	written fields   // what the last of them has sent
+	paths   []string // where it can be read
 }
 
-// fields are values by their place, such as .owner.name or " query limit". Those of the items
-// of a list are joined, null is "" and a time is in UTC.
+// differs reports whether a name had another value at first.
+func (h history) differs(name, value string) bool {
+	if _, known := h.first[name]; !known {
+		h.first[name] = value
+	}
+	return h.first[name] != value
+}
+
+// fields are JSON values by place, such as .owner.name. Those of the items of a list are joined.
 type fields map[string]string
 
-// resource is what responses of a path have shown, and the last request that wrote there.
-type resource struct {
-	shown, before, sent fields
-	writer              string
-}
-
-// missing is the value of a property that an object lacks.
-var missing any = struct{}{}
-
+// add adds a value. Equal times and equal numbers get the same text. null is "" like a missing
+// value, and objects and lists are told from it.
 func (f fields) add(place string, v any) {
-	if at := instant(v); !at.IsZero() {
+	number, _ := v.(json.Number)
+	switch at := instant(v); {
+	case !at.IsZero():
 		v = at.UTC()
+	case strings.ContainsAny(number.String(), ".eE"):
+		v, _ = number.Float64()
 	}
-	if f[place] += ""; v != nil && v != missing {
+	switch v.(type) {
+	case nil:
+		f[place] += ""
+	case object, []any:
+		f[place] += "{}"
+	default:
 		f[place] += encode(v)
 	}
 }
@@ -55,123 +67,106 @@ func instant(v any) time.Time {
 	return at
 }
 
-// parts returns a schema and those that it combines.
-func parts(s *openapi3.Schema) []*openapi3.Schema {
-	all := []*openapi3.Schema{s}
-	for _, part := range slices.Concat(s.AllOf, s.AnyOf, s.OneOf) {
-		all = append(all, parts(part.Value)...)
+// each visits a JSON value and those within.
+func each(place string, v any, visit func(place string, v any)) {
+	visit(place, v)
+	switch v := v.(type) {
+	case object:
+		for name, inner := range v {
+			each(place+"."+name, inner, visit)
+		}
+	case []any:
+		for _, inner := range v {
+			each(place+"[]", inner, visit)
+		}
 	}
-	return all
 }
 
-// isLeaf reports whether a place has values or lists of values, without properties.
-func isLeaf(place string, s *openapi3.Schema) bool {
-	return !strings.HasSuffix(place, "[]") && !slices.ContainsFunc(parts(s), func(s *openapi3.Schema) bool {
-		return len(s.Properties) > 0 || s.Items != nil && !isLeaf("", s.Items.Value)
-	})
-}
+// schemas are the schemas of a value and of those within, by place. A place has several if they
+// are combined, as with allOf.
+type schemas map[string][]*openapi3.Schema
 
-// each visits a value and what its schema says is within, also if it is missing; of a tree
-// the root.
-func each(
-	place string, s *openapi3.Schema, v any, visit func(place string, s *openapi3.Schema, v any), within ...*openapi3.Schema,
-) {
-	if slices.Contains(within, s) {
+// add adds a schema and those within it, unless it is within itself.
+func (all schemas) add(place string, s *openapi3.Schema, around ...*openapi3.Schema) {
+	if slices.Contains(around, s) {
 		return
 	}
-	visit(place, s, v)
-	within = append(slices.Clone(within), s)
-	values, _ := v.(object)
-	items, isList := v.([]any)
-	if !isList {
-		items = []any{missing}
+	all[place] = append(all[place], s)
+	around = append(slices.Clone(around), s)
+	for _, part := range slices.Concat(s.AllOf, s.AnyOf, s.OneOf) {
+		all.add(place, part.Value, around...)
 	}
-	for _, part := range parts(s) {
-		for name, p := range part.Properties {
-			value, has := values[name]
-			if !has {
-				value = missing
-			}
-			each(place+"."+name, p.Value, value, visit, within...)
-		}
-		for _, item := range items {
-			if part.Items != nil {
-				each(place+"[]", part.Items.Value, item, visit, within...)
-			}
-		}
+	for name, p := range s.Properties {
+		all.add(place+"."+name, p.Value, around...)
 	}
+	if s.Items != nil {
+		all.add(place+"[]", s.Items.Value, around...)
+	}
+}
+
+// schemasOf returns the schemas of a body.
+func schemasOf(content openapi3.Content) schemas {
+	all := schemas{}
+	for _, media := range content {
+		all.add("", media.Schema.Value)
+	}
+	return all
 }
 
 // record records a request to an operation, and its response.
 func (s *suite) record(t *testing.T, got response, route *routers.Route) {
 	t.Helper()
-	o, id, sent, shown := route.Operation, route.Operation.OperationID, fields{}, fields{}
+	id := route.Operation.OperationID
 	status := fmt.Sprint(id, " ", got.StatusCode)
-	s.seen[status] = true
+	s.seen[status+" response"] = true
 	for name := range got.Header {
 		s.seen[status+" "+name] = true
 	}
-	if r := o.Responses.Status(got.StatusCode); r != nil {
-		each("", schema(r.Value.Content), decode(got.body), func(place string, _ *openapi3.Schema, v any) {
-			s.seen[status+place] = s.seen[status+place] || v != missing
-			shown.add(place, v)
-			_, zone := instant(v).Zone()
-			_, local := instant(v).Local().Zone()
-			got.assert(t, zone == 0 || zone != local, "%s: got %v, the local time of the server", place, v)
-		})
+	shown, sent, given := fields{}, fields{}, map[string]string{}
+	each("", decode(got.body), func(place string, v any) {
+		s.seen[status+place] = true
+		shown.add(place, v)
+	})
+	accept := func(place string, v any) {
+		if got.StatusCode < 300 {
+			s.recordValue(id, place, v)
+		}
 	}
-	for _, p := range parameters(route.PathItem, o) {
-		place := " " + p.In + " " + p.Name
-		each(place, p.Schema.Value, s.value(p, got, route), func(inner string, _ *openapi3.Schema, v any) {
-			s.recordSize(got, id, inner, v)
-			if inner == place {
-				sent.add(place, v)
-			}
-		})
+	for _, p := range parameters(route) {
+		place, texts := " "+p.In+" "+p.Name, got.Request.URL.Query()[p.Name]
+		if p.In == openapi3.ParameterInHeader {
+			texts = got.Request.Header.Values(p.Name)
+		}
+		given[place] = encode(texts)
+		if p.Schema.Value.Type.Is("array") {
+			each(place, decode(given[place]), accept)
+		} else if len(texts) > 0 {
+			accept(place, texts[0])
+		}
 	}
-	if o.RequestBody != nil {
-		each("", schema(o.RequestBody.Value.Content), decode(got.sent.body), func(place string, schema *openapi3.Schema, v any) {
-			s.recordSize(got, id, place, v)
-			if v == nil || isLeaf(place, schema) && (v != missing || route.Method != http.MethodPatch) {
-				sent.add(place, v)
-			}
-		})
-	}
+	documented := schemasOf(requestContent(route))
+	each("", decode(got.sent.body), func(place string, v any) {
+		if documented[place] != nil {
+			sent.add(place, v)
+			accept(place, v)
+		}
+	})
 	if got.Request.Method != http.MethodHead {
-		s.recordOutcome(got, route, sent)
-		s.recordChanges(got, route, sent, shown)
+		s.recordEffects(got, route, given)
+		s.checkShown(t, got, route, sent, shown)
 	}
 }
 
-// value returns the text or the texts of a parameter of a request.
-func (s *suite) value(p *openapi3.Parameter, got response, route *routers.Route) any {
-	texts := got.Request.URL.Query()[p.Name]
-	switch i := slices.Index(strings.Split(s.base+route.Path, "/"), "{"+p.Name+"}"); {
-	case p.In == openapi3.ParameterInHeader:
-		texts = got.Request.Header.Values(p.Name)
-	case p.In == openapi3.ParameterInPath && i >= 0:
-		text, _ := url.PathUnescape(strings.Split(got.Request.URL.Opaque, "/")[i])
-		return text
+// recordValue records a value that was accepted.
+func (s *suite) recordValue(id, place string, v any) {
+	see := func(what ...any) { s.seen[id+place+fmt.Sprint(what...)] = true }
+	see(" valid value")
+	if s.differs(place, encode(v)) { // whatever operation had the first
+		see(" other value")
 	}
-	switch {
-	case len(texts) == 0:
-		return missing
-	case p.Schema.Value.Type.Is("array"):
-		return decode(encode(texts))
-	}
-	return texts[0]
-}
-
-// recordSize records how large a value is that was accepted, or refused by its name.
-func (s *suite) recordSize(got response, id, place string, v any) {
-	name, outcome := strings.TrimRight(place[strings.LastIndexAny(place, " .")+1:], "[]"), " accepted"
-	if got.StatusCode == http.StatusBadRequest && strings.Contains(got.body, name) {
-		outcome = " refused"
-	} else if got.StatusCode >= 300 && (got.StatusCode != http.StatusNotFound || !strings.HasPrefix(place, " ")) {
-		return
-	}
-	see := func(what string, size any) { s.seen[fmt.Sprint(id, place, what, size, outcome)] = true }
 	switch v := v.(type) {
+	case nil:
+		see(" null")
 	case []any:
 		see(" items ", len(v))
 	case json.Number:
@@ -180,177 +175,129 @@ func (s *suite) recordSize(got response, id, place string, v any) {
 		see(" value ", v)
 		see(" length ", utf8.RuneCountInString(v))
 		if !instant(v).IsZero() && !strings.HasSuffix(v, "Z") {
-			see(" time with an offset", "")
+			see(" time with an offset")
 		}
 	}
 }
 
-// recordOutcome records which fields change what comes back for a request that is the same
-// otherwise: the status or, of a GET, the body. That a field is not valid is no change.
-func (s *suite) recordOutcome(got response, route *routers.Route, sent fields) {
-	if slices.Contains([]int{400, 401, 403, 404, 413, 415}, got.StatusCode) {
+// recordEffects records which parameters of a GET change the response to a request that is the same
+// otherwise. That a parameter is not valid is no effect.
+func (s *suite) recordEffects(got response, route *routers.Route, given map[string]string) {
+	if route.Method != http.MethodGet || got.StatusCode >= 400 {
 		return
 	}
-	now, outcome := map[string][2]string{}, fmt.Sprint(got.StatusCode)
-	if route.Method == http.MethodGet {
-		outcome += got.body
-	}
-	for place, value := range sent {
-		others := maps.Clone(sent)
+	for place, value := range given {
+		others := maps.Clone(given)
 		delete(others, place)
-		request := fmt.Sprint(route.Method, got.Request.URL.Opaque, place, others)
-		now[request] = [2]string{value, outcome}
-		if last, known := s.outcomes[request]; known && last[0] != value && last[1] != outcome {
-			name := route.Operation.OperationID + place
-			s.seen[name], s.seen[name+" keyed"] = true, sent[key] != "" || s.seen[name+" keyed"]
+		request := fmt.Sprint(s.writes, got.Request.URL.Opaque, place, others)
+		if isOther, changed := s.differs("value"+request, value), s.differs("body"+request, got.body); isOther && changed {
+			s.seen[route.Operation.OperationID+place+" effect"] = true
 		}
 	}
-	if route.Method != http.MethodGet && got.StatusCode < 300 {
-		clear(s.outcomes) // a GET may read something else now
-	}
-	maps.Copy(s.outcomes, now)
 }
 
-const key, tag = " header Idempotency-Key", " header ETag"
-
-// recordChanges records which properties the responses of a path show as the last request that
-// wrote there, and not as before, and which of them, changed alone, have changed the ETag.
-func (s *suite) recordChanges(got response, route *routers.Route, sent, shown fields) {
-	if got.StatusCode >= 300 {
+// checkShown checks that a response shows what the last request that wrote there has sent, and that
+// another body has another ETag. If a service stores something else than it gets, such as names
+// without spaces around them, this is the place to say so.
+func (s *suite) checkShown(t *testing.T, got response, route *routers.Route, sent, shown fields) {
+	t.Helper()
+	path, tag, r := got.Request.URL.Opaque, got.Header.Get("ETag"), route.Operation.Responses.Status(got.StatusCode)
+	if got.StatusCode >= 300 || r == nil {
 		return
 	}
-	path := got.Request.URL.Opaque
-	at := s.resources[path]
-	if route.Method != http.MethodGet {
-		at = resource{shown: at.shown, before: at.shown, sent: sent, writer: route.Operation.OperationID}
+	if route.Method == http.MethodGet {
+		changed := s.differs(got.Request.URL.String()+tag, got.body)
+		got.assert(t, tag == "" || !changed, "ETag: got %s, which another body had, want another", tag)
+	} else {
+		location, _ := url.Parse(got.Header.Get("Location"))
+		s.writes, s.paths, s.written = s.writes+1, []string{path, location.Path}, sent
 	}
-	if shown[tag] = got.Header.Get("ETag"); got.body != "" {
-		at.shown = shown
-	}
-	changed := slices.DeleteFunc(slices.Collect(maps.Keys(at.sent)), func(place string) bool {
-		return at.before == nil || at.before[place] == at.sent[place] || shown[place] != at.sent[place]
-	})
-	for _, place := range changed {
-		name := at.writer + place
-		if len(changed) == 1 && at.before[tag] != shown[tag] {
-			s.seen[name+tag] = true
+	for place := range schemasOf(r.Value.Content) {
+		want, wasSent := s.written[place]
+		if wasSent && got.body != "" && slices.Contains(s.paths, path) {
+			got.assert(t, shown[place] == want, "%s: got %s, want %s as it was sent", place, shown[place], want)
 		}
-		if at.sent[place] == "" {
-			name += " null"
-		}
-		s.seen[name+" shown"], s.seen[name+" shown by "+route.Operation.OperationID] = true, true
-	}
-	s.resources[path] = at
-	if location, err := url.Parse(got.Header.Get("Location")); err == nil && location.Path != "" {
-		s.resources[location.Path] = at
 	}
 }
 
-// limits returns the last size within each limit, which is to be accepted, and the next,
-// which is to be refused.
-func limits(s *openapi3.Schema) (all []string) {
+// limits returns the last size within each limit, and the next. It leaves out those of which no
+// request can have the next.
+func limits(s *openapi3.Schema) (last, next []string) {
 	keywords, _ := decode(encode(s)).(object)
 	for what, size := range map[string]string{" items ": "Items", " length ": "Length", " value ": "imum"} {
 		for bound, step := range map[string]float64{"min": -1, "max": 1} {
 			limit, err := strconv.ParseFloat(fmt.Sprint(keywords[bound+size]), 64)
 			if err != nil || limit+step == limit || size == "Length" && limit >= service.MaxBody {
-				continue // there is none, or no request has the next
+				continue
 			}
 			if keywords["exclusiveM"+bound[1:]+size] == true {
 				limit -= step
 			}
-			all = append(all, what+encode(limit)+" accepted", what+encode(limit+step)+" refused")
+			last, next = append(last, what+encode(limit)), append(next, what+encode(limit+step))
 		}
 	}
 	if s.Format == "date-time" {
-		all = append(all, " time with an offset accepted")
+		last = append(last, " time with an offset")
 	}
-	for _, part := range parts(s)[1:] {
-		all = append(all, limits(part)...)
+	if s.Nullable {
+		last = append(last, " null")
 	}
-	return all
+	return last, next
 }
 
 // coverage tests that the cases have seen every response that a client can cause, every
-// header of a success and every property, and that they have changed all that a request can
-// change, up to its limits. TestSocket causes the 408, because a proxy would wait for the body.
+// header of a success and every property, and that they have sent every parameter and property
+// with different values, up to its limits. TestSocket causes the 408, because a proxy would
+// wait for the body.
 func (s *suite) coverage(t *testing.T) {
-	want := func(name, seen, what string) {
-		assert(t, s.seen[name+seen], "%s: got no%s, want a case with it", name, what)
+	want := func(name, what string) {
+		assert(t, s.seen[name+what], "%s: got no%s, want a case with it", name, what)
 	}
-	wantLimits := func(place string, schema *openapi3.Schema, _ any) {
-		for _, limit := range limits(schema) {
-			if limit != " length 0 refused" || !strings.Contains(place, " path ") { // of a path, which is another
-				want(place, limit, limit)
+	for _, route := range s.operations() {
+		o, success := route.Operation, false
+		for status, r := range o.Responses.Map() {
+			name := o.OperationID + " " + status
+			if status != "408" && status != "429" && status < "500" && (status != "403" || s.readOnlyKey != "") {
+				want(name, " response")
 			}
-		}
-	}
-	for _, item := range s.document.Paths.Map() {
-		for method, o := range item.Operations() {
-			success := false
-			for status, r := range o.Responses.Map() {
-				name := o.OperationID + " " + status
-				if status != "408" && status != "429" && status < "500" && (status != "403" || s.readOnlyKey != "") {
-					want(name, "", " such response")
-				}
-				for header := range r.Value.Headers {
-					if status < "300" && !(o.Deprecated && header == "Link") { // to the page, which may have been removed
-						want(name, " "+http.CanonicalHeaderKey(header), " header "+header)
-					}
-				}
-				each("", schema(r.Value.Content), missing, func(place string, schema *openapi3.Schema, _ any) {
-					if s.seen[name] && !schema.WriteOnly {
-						want(name, place, " "+place)
-					}
-				})
-				success = success || status < "300" && s.seen[name]
-			}
-			if !success {
-				continue // with more to want
-			}
-			for _, p := range parameters(item, o) {
-				name := o.OperationID + " " + p.In + " " + p.Name
-				each(name, p.Schema.Value, missing, wantLimits)
-				if p.In != openapi3.ParameterInPath {
-					want(name, "", " response that it changes")
+			for header := range r.Value.Headers {
+				if status < "300" && !(o.Deprecated && header == "Link") { // to the page, which may have been removed
+					want(name, " "+http.CanonicalHeaderKey(header))
 				}
 			}
-			if o.RequestBody != nil {
-				each(o.OperationID, schema(o.RequestBody.Value.Content), missing, wantLimits)
-				each("", schema(o.RequestBody.Value.Content), missing, wantChanges(item, method, want))
+			for place, combined := range schemasOf(r.Value.Content) {
+				if s.seen[name+" response"] && !combined[0].WriteOnly {
+					want(name, place)
+				}
+			}
+			success = success || status < "300" && s.seen[name+" response"]
+		}
+		if !success {
+			continue // with more to want
+		}
+		given := schemasOf(requestContent(route))
+		for place, combined := range given {
+			constant := slices.ContainsFunc(combined, func(part *openapi3.Schema) bool { return len(part.Enum) == 1 })
+			if !constant && !strings.HasSuffix(place, "[]") { // the list that it is in has another value
+				want(o.OperationID+place, " other value")
 			}
 		}
-	}
-}
-
-// wantChanges returns a visitor that wants each property of a body changed, and null if it can
-// be. A GET of the path shows it, if there is one that has it.
-func wantChanges(
-	item *openapi3.PathItem, method string, want func(name, seen, what string),
-) func(place string, schema *openapi3.Schema, _ any) {
-	o := item.GetOperation(method)
-	by, tagged := map[string]string{}, false
-	if item.Get != nil && item.Get.Responses.Status(http.StatusOK) != nil {
-		ok := item.Get.Responses.Status(http.StatusOK).Value
-		tagged = ok.Headers["ETag"] != nil && method != http.MethodPost
-		each("", schema(ok.Content), missing, func(place string, _ *openapi3.Schema, _ any) {
-			by[place] = " by " + item.Get.OperationID
-		})
-	}
-	return func(place string, schema *openapi3.Schema, _ any) {
-		name := o.OperationID + place
-		if slices.ContainsFunc(parts(schema), func(s *openapi3.Schema) bool { return s.Nullable }) {
-			want(name, " null shown"+by[place], " null shown"+by[place])
+		for _, p := range parameters(route) {
+			if place := " " + p.In + " " + p.Name; p.In != openapi3.ParameterInPath {
+				given.add(place, p.Schema.Value)
+				if route.Method == http.MethodGet {
+					want(o.OperationID+place, " effect")
+				}
+			}
 		}
-		if !isLeaf(place, schema) {
-			return
-		}
-		want(name, " shown"+by[place], " change shown"+by[place])
-		if tagged {
-			want(name, tag, " other ETag after a change of nothing else")
-		}
-		if o.Parameters.GetByInAndName(openapi3.ParameterInHeader, "Idempotency-Key") != nil {
-			want(name, " keyed", " 422 after a change of nothing else")
+		for place, combined := range given {
+			want(o.OperationID+place, " valid value")
+			for _, part := range combined {
+				last, _ := limits(part)
+				for _, limit := range last {
+					want(o.OperationID+place, limit)
+				}
+			}
 		}
 	}
 }

@@ -14,46 +14,45 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/routers"
 
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/service"
 )
 
-// operation is an operation of the document.
-type operation struct {
-	*openapi3.Operation
-	method, template string
-	parameters       []*openapi3.Parameter
-}
-
-// operations returns the operations of the document. It leaves out what would need a
-// parameter of the query or of the header, or one of the path that has no example.
-func (s *suite) operations() (all []operation) {
-	for template, item := range s.document.Paths.Map() {
+// operations returns the operations of the document.
+func (s *suite) operations() (all []*routers.Route) {
+	for path, item := range s.document.Paths.Map() {
 		for method, o := range item.Operations() {
-			all = append(all, operation{o, method, s.base + template, parameters(item, o)})
+			r := routers.Route{Spec: s.document, Path: s.base + path, PathItem: item, Method: method, Operation: o}
+			all = append(all, &r)
 		}
 	}
-	return slices.DeleteFunc(all, func(o operation) bool {
-		return slices.ContainsFunc(o.parameters, func(p *openapi3.Parameter) bool {
+	return all
+}
+
+// callable returns the operations that need no parameter but those of the path, which have examples.
+func (s *suite) callable() []*routers.Route {
+	return slices.DeleteFunc(s.operations(), func(r *routers.Route) bool {
+		return slices.ContainsFunc(parameters(r), func(p *openapi3.Parameter) bool {
 			return p.Required && (p.In != openapi3.ParameterInPath || p.Example == nil)
 		})
 	})
 }
 
 // parameters returns the parameters of an operation.
-func parameters(item *openapi3.PathItem, o *openapi3.Operation) (all []*openapi3.Parameter) {
-	for _, p := range slices.Concat(item.Parameters, o.Parameters) {
+func parameters(r *routers.Route) (all []*openapi3.Parameter) {
+	for _, p := range slices.Concat(r.PathItem.Parameters, r.Operation.Parameters) {
 		all = append(all, p.Value)
 	}
 	return all
 }
 
-// path returns the path of a request, in which parameters have the values of their
-// examples, but for the named one.
-func (o operation) path(name, value string) string {
-	path := o.template
-	for _, p := range o.parameters {
+// pathWith returns the path of a request, in which parameters have the values of their examples,
+// but for the named one.
+func pathWith(r *routers.Route, name, value string) string {
+	path := r.Path
+	for _, p := range parameters(r) {
 		text := fmt.Sprint(p.Example)
 		if p.Name == name {
 			text = value
@@ -61,6 +60,14 @@ func (o operation) path(name, value string) string {
 		path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(text))
 	}
 	return path
+}
+
+// requestContent returns the content of the body of a request; nil if it has none.
+func requestContent(r *routers.Route) openapi3.Content {
+	if r.Operation.RequestBody == nil {
+		return nil
+	}
+	return r.Operation.RequestBody.Value.Content
 }
 
 // schema returns the schema of a body, or an empty one.
@@ -74,41 +81,35 @@ func schema(content openapi3.Content) *openapi3.Schema {
 // parameters tests of every operation that it refuses texts that are not valid for a
 // parameter, and a parameter of the query that is given twice.
 func (s *suite) parameters(t *testing.T) {
-	for _, o := range s.operations() {
-		for _, p := range o.parameters {
+	for _, r := range s.callable() {
+		for _, p := range parameters(r) {
 			for _, text := range invalidTexts(p.Schema.Value) {
-				c := testCase{want: "400 invalid_parameter", says: p.Name}
-				switch {
-				case p.In == openapi3.ParameterInQuery:
-					c.send = o.method + " " + o.path("", "") + "?" + url.Values{p.Name: {text}}.Encode()
-				case p.In == openapi3.ParameterInPath && text != "" && !strings.Contains(text, "\x00"): // which gateways refuse
-					c.send = o.method + " " + o.path(p.Name, text)
-				default:
+				send := r.Method + " " + pathWith(r, p.Name, text)
+				if p.In == openapi3.ParameterInQuery {
+					send += "?" + url.Values{p.Name: {text}}.Encode()
+				} else if p.In != openapi3.ParameterInPath || text == "" || strings.Contains(text, "\x00") { // which gateways refuse
 					continue
 				}
-				s.try(t, c)
+				s.try(t, testCase{send: send, want: "400 invalid_parameter", says: p.Name})
 			}
 			if p.In == openapi3.ParameterInQuery && !p.Schema.Value.Type.Is("array") {
-				twice := url.Values{p.Name: {fmt.Sprint(p.Example), fmt.Sprint(p.Example)}}.Encode()
-				c := testCase{want: "400 invalid_parameter", says: p.Name + " once"}
-				c.send = o.method + " " + o.path("", "") + "?" + twice
-				s.try(t, c)
+				twice := url.Values{p.Name: {fmt.Sprint(p.Example), fmt.Sprint(p.Example)}}
+				send := r.Method + " " + pathWith(r, "", "") + "?" + twice.Encode()
+				s.try(t, testCase{send: send, want: "400 invalid_parameter", says: p.Name + " once"})
 			}
 		}
 	}
 }
 
-const unsupportedType = "415 unsupported_media_type"
-
 // bodies tests of every operation that takes an object as JSON which bodies it refuses.
 func (s *suite) bodies(t *testing.T) {
-	for _, o := range s.operations() {
-		if o.RequestBody == nil || o.RequestBody.Value.Content["application/json"] == nil ||
-			!schema(o.RequestBody.Value.Content).Type.Is("object") {
+	for _, r := range s.callable() {
+		object := schema(requestContent(r))
+		if requestContent(r)["application/json"] == nil || !object.Type.Is("object") {
 			continue
 		}
-		object := schema(o.RequestBody.Value.Content)
-		send, whole, spaces := o.method+" "+o.path("", ""), example.BodyOf(object), strings.Repeat(" ", service.MaxBody+1)
+		send, whole := r.Method+" "+pathWith(r, "", ""), example.BodyOf(object)
+		spaces := strings.Repeat(" ", service.MaxBody+1)
 		for _, body := range []string{
 			"", "{", "[]", whole + "{}", "\ufeff" + whole,
 			example.BodyOf(object, `"x":1`, `"x":1`), example.BodyOf(object, "\"x\":\"\xff\""), example.BodyOf(object, `"x":"\ud800"`),
@@ -129,7 +130,7 @@ func (s *suite) bodies(t *testing.T) {
 			{send: "\nContent-Type: text/plain", body: "{"},
 		} {
 			if c.want == "" {
-				c.want, c.header = unsupportedType, cmp.Or(c.header, "Accept: application/json")
+				c.want, c.header = "415 unsupported_media_type", cmp.Or(c.header, "Accept: application/json")
 			}
 			c.send = send + c.send
 			s.try(t, c)
@@ -191,13 +192,14 @@ func (s *suite) walk(t *testing.T, target string, limit int) (all []any) {
 // lists tests of every list with a limit that walks with any limit return the same, and that
 // filters by a property select what has the value, if only certain values are valid.
 func (s *suite) lists(t *testing.T) {
-	for _, o := range s.operations() {
-		i := slices.IndexFunc(o.parameters, func(p *openapi3.Parameter) bool { return p.Name == "limit" })
-		ok := o.Responses.Status(http.StatusOK)
+	for _, r := range s.callable() {
+		given := parameters(r)
+		i := slices.IndexFunc(given, func(p *openapi3.Parameter) bool { return p.Name == "limit" })
+		ok := r.Operation.Responses.Status(http.StatusOK)
 		if i < 0 || ok == nil || !schema(ok.Value.Content).Type.Is("array") {
 			continue
 		}
-		list, limit := o.path("", "")+"?", o.parameters[i].Schema.Value
+		list, limit := pathWith(r, "", "")+"?", given[i].Schema.Value
 		same := func(what string, got, want []any) {
 			t.Helper()
 			assert(t, reflect.DeepEqual(got, want), "%s%s: got %d, want %d, or others", list, what, len(got), len(want))
@@ -209,7 +211,7 @@ func (s *suite) lists(t *testing.T) {
 		page, next := s.page(t, list)
 		wantPage, wantNext := s.page(t, fmt.Sprint(list, "limit=", limit.Default))
 		same("", append(page, next), append(wantPage, wantNext))
-		for _, p := range o.parameters {
+		for _, p := range given {
 			if schema(ok.Value.Content).Items.Value.Properties[p.Name] == nil {
 				continue
 			}
@@ -243,7 +245,8 @@ func values(s *openapi3.Schema) (good, bad []string) {
 			all = append(all, encode(strings.ToUpper(text)), encode(text+" "))
 		}
 	}
-	for _, limit := range limits(s) {
+	last, next := limits(s)
+	for _, limit := range append(last, next...) {
 		switch words := strings.Fields(limit); words[0] {
 		case "value":
 			all = append(all, words[1])
