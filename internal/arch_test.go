@@ -85,14 +85,6 @@ var importers = map[string][]string{
 	"internal/proof":   {},
 }
 
-// optional are the files and folders of removable parts that pages name; see CONTRIBUTING.md.
-var optional = []string{
-	"internal/db/postgres", "internal/store/postgres", "internal/db/sqlite", "internal/store/sqlite", "internal/docs",
-	"deploy/postgres/from-sqlite.md",
-}
-
-func removed(dir string) bool { return slices.Contains(optional, dir) && !exists(dir) }
-
 func exists(pattern string) bool {
 	found, _ := fs.Glob(root, path.Clean(pattern))
 	return len(found) > 0
@@ -166,46 +158,49 @@ func text(file string) string { return matching("^" + regexp.QuoteMeta(file) + "
 // TestPages checks that the files, make targets, flags and metrics that pages name exist. A
 // flag or a metric exists if a string of the program is its name.
 func TestPages(t *testing.T) {
-	pages := matching(`^(\.github/|deploy/.*)?[^/]*\.md$`)
-	operators := matching(`^(deploy/.*)?[^/]*\.md$`) // .github/CLIENTS.md has flags of generators
-	rules := matching(`^deploy/.*(prometheus/|/alerts|/dashboard)`)
 	source, makefile := strings.Join(slices.Collect(maps.Values(program())), "\n"), text("Makefile")
-	inProgram := func(_, name string) bool { return strings.Contains(source, `"`+name+`"`) }
-	linked := func(page, link string) bool { return exists(path.Join(path.Dir(page), link)) }
-	file := func(_, name string) bool { return exists(name) || removed(name) }
-	target := func(_, name string) bool { return strings.Contains(makefile, "\n"+name+":") }
-	metric := func(page, name string) bool {
-		name = regexp.MustCompile(`_(count|bucket|sum)$`).ReplaceAllString(name, "")
-		store, _, _ := strings.Cut(name, "_")
-		return inProgram(page, name) || removed("internal/db/"+store)
-	}
-	wantNames(t, "file", pages, `\]\(([^:)#]+)[)#]`, linked) // [text](file)
-	wantNames(t, "file", pages, "`((?:cmd|deploy|gen|internal|\\.\\w+)/[^` ]*)`", file)
-	wantNames(t, "target", pages, "`make ([a-z-]+)", target)
-	wantNames(t, "flag", operators, "(?:`|"+service.Name+" [a-z][^`\n]*? )--([a-z-]+)", inProgram)
-	maps.Copy(pages, rules) // without PostgreSQL, only they name metrics
-	wantNames(t, "metric", pages, "[`(]"+service.Name+"_([a-z]+_[a-z_]+)", metric)
-	wantNames(t, "metric", rules, service.Name+`_(\w+)`, metric)
-}
-
-// wantNames checks that the names that the first group of pattern finds on pages exist, and
-// that it finds any.
-func wantNames(
-	t *testing.T, kind string, pages map[string]string, pattern string, exists func(page, name string) bool,
-) {
-	t.Helper()
-	found := 0
-	for page, text := range pages {
-		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
-			found++
-			if !exists(page, m[1]) {
-				t.Errorf("%s: there is no %s %s", page, kind, m[1])
+	inProgram := func(name string) bool { return strings.Contains(source, `"`+name+`"`) }
+	flags, suffix := regexp.MustCompile(`--[a-z-]+`), regexp.MustCompile(`_(count|bucket|sum)$`)
+	pages := matching(`^(\.github/|deploy/.*)?[^/]*\.md$|^deploy/.*(prometheus/|/alerts)`)
+	for _, c := range []struct {
+		kind, pattern string // the first group is a name
+		exists        func(page, name string) bool
+	}{
+		{"link", `\]\(([^:)#]+)[)#]`, func(page, name string) bool { return exists(path.Join(path.Dir(page), name)) }},
+		{"file", "`((?:cmd|deploy|gen|internal|\\.\\w+)/[^` ]*)`", func(_, name string) bool { return exists(name) || removed(name) }},
+		{"target", "`make ([a-z-]+)", func(_, name string) bool { return strings.Contains(makefile, "\n"+name+":") }},
+		{"flag in", "(`--[^`]*|" + service.Name + " [a-z][^`\n]*)", func(page, command string) bool {
+			for _, flag := range flags.FindAllString(command, -1) {
+				if !inProgram(flag[2:]) && page != ".github/CLIENTS.md" { // which has flags of generators
+					return false
+				}
+			}
+			return true
+		}},
+		{"metric", service.Name + `_(\w+)`, func(_, name string) bool {
+			return inProgram(suffix.ReplaceAllString(name, "")) || removed(name) || name == "serve" // a role of PostgreSQL
+		}},
+	} {
+		found := 0
+		for page, text := range pages {
+			for _, m := range regexp.MustCompile(c.pattern).FindAllStringSubmatch(text, -1) {
+				found++
+				if !c.exists(page, m[1]) {
+					t.Errorf("%s: there is no %s %s", page, c.kind, m[1])
+				}
 			}
 		}
+		if found == 0 {
+			t.Errorf("pages: got no %s that matches %s", c.kind, c.pattern)
+		}
 	}
-	if found == 0 {
-		t.Errorf("pages: got no %s that matches %s", kind, pattern)
-	}
+}
+
+// removed reports whether a name has the word of an optional part that is gone; see CONTRIBUTING.md.
+func removed(name string) bool {
+	return slices.ContainsFunc([]string{"db/postgres", "db/sqlite", "docs"}, func(part string) bool {
+		return strings.Contains(name, path.Base(part)) && !exists("internal/"+part)
+	})
 }
 
 // TestLimits checks that the document, the page for operators and nginx have the limits of

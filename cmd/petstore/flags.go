@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/netip"
 	"net/url"
 	"os"
@@ -27,12 +28,9 @@ func addFlag[T any](flags *pflag.FlagSet, value *T, parse func(string) (T, error
 	})
 }
 
-// withoutVariable lists the flags that have no environment variable.
-var withoutVariable = []string{"help", "version", "force"}
-
-// variableOf returns the name of the environment variable that sets a flag, or "".
+// variableOf returns the name of the environment variable that sets a flag, or "" if none does.
 func variableOf(flag string) string {
-	if slices.Contains(withoutVariable, flag) {
+	if flag == "help" || flag == "version" || flag == "force" {
 		return ""
 	}
 	return "PETSTORE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
@@ -122,16 +120,16 @@ func parseDays(text string) (time.Duration, error) {
 }
 
 // parseNetworks parses networks and addresses.
-func parseNetworks(text string) (all []netip.Prefix, err error) {
+func parseNetworks(text string) (all []net.IPNet, err error) {
 	for one := range strings.SplitSeq(text, ",") {
-		network, err := netip.ParsePrefix(one)
-		if addr, addrErr := netip.ParseAddr(one); addrErr == nil {
-			network, err = addr.Prefix(addr.BitLen()) // of this address alone
+		if addr, err := netip.ParseAddr(one); err == nil {
+			one = fmt.Sprintf("%s/%d", addr, addr.BitLen())
 		}
+		_, network, err := net.ParseCIDR(one)
 		if err != nil {
 			return nil, fmt.Errorf("%q must be a network, such as 10.0.0.0/8, or an address", one)
 		}
-		all = append(all, network)
+		all = append(all, *network)
 	}
 	return all, nil
 }

@@ -164,7 +164,8 @@ func TestAdvice(t *testing.T) {
 func TestNetworks(t *testing.T) {
 	t.Parallel()
 	got, err := parseNetworks("127.0.0.1,10.0.0.0/8,::1")
-	if want := "[127.0.0.1/32 10.0.0.0/8 ::1/128]"; fmt.Sprint(got) != want || err != nil {
+	want := "[{127.0.0.1 ffffffff} {10.0.0.0 ff000000} {::1 ffffffffffffffffffffffffffffffff}]"
+	if fmt.Sprint(got) != want || err != nil {
 		t.Errorf("got %v, error %v, want %s", got, err, want)
 	}
 }

@@ -238,7 +238,7 @@ func unread(t *testing.T, args, until string, want int, fail func(url string)) {
 			env.stderr.mu.Unlock()
 		}
 		got, stderr := runHere(t.Context(), false, "health", "--addr", l.Addr().String())
-		if got != 1 || !strings.Contains(stderr, "is not ready (status 503)") {
+		if got != 1 || !strings.Contains(stderr, "is not ready: 503 ") {
 			t.Errorf("health: got %d, %s, want 1, and the status", got, stderr)
 		}
 	}

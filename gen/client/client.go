@@ -35,12 +35,11 @@ func WithKey(key string) ClientOption {
 
 // WithRetries returns an option that repeats a request up to n times after a 408, 429, 500
 // or 503, or without a response. The method must be idempotent, or the operation must take
-// an Idempotency-Key; a request without one gets a random one. It waits as long as
-// Retry-After says, at least 0.1 s, and then at random up to twice as long, doubled each
-// time, so that clients that are refused together do not come back together. It returns the
-// response if it would have to wait for more than a minute or past the context's deadline.
-// If the context ends during a repeat, the error has the last response too.
-// A request that hangs is repeated if the HTTP client has a timeout.
+// an Idempotency-Key; a request without one gets a random one. Before each repeat it waits as
+// long as Retry-After says, at least 0.1 s, and then for a random time, so that clients that
+// are refused together spread out. It returns the response if that would take more than a
+// minute or pass the context's deadline. If the context ends meanwhile, the error has the last
+// response too. A request that hangs is repeated if the HTTP client has a timeout.
 func WithRetries(n int) ClientOption {
 	return func(c *Client) error {
 		var once sync.Once
@@ -66,8 +65,7 @@ func wrap(c *Client) *retrier {
 	return t
 }
 
-// maxResponse is the size of the largest response that is read, in bytes.
-const maxResponse = 16 << 20
+const maxResponse = 16 << 20 // bytes
 
 // retrier is an HTTP client that reads whole responses and repeats requests.
 type retrier struct {
@@ -96,7 +94,9 @@ func (t *retrier) Do(r *http.Request) (*http.Response, error) {
 			return response, err
 		}
 		wait, left := 100*time.Millisecond, time.Minute
+		last = err
 		if err == nil {
+			last = Check[Pet](nil, response, body)
 			wait = max(wait, retryAfter(response))
 		}
 		if deadline, ok := ctx.Deadline(); ok {
@@ -106,15 +106,9 @@ func (t *retrier) Do(r *http.Request) (*http.Response, error) {
 			return response, err
 		}
 		wait += mathrand.N(min(wait<<min(repeat+1, 10), left-wait))
-		last = err
-		if err == nil {
-			last = Check[Pet](nil, response, body)
-		}
 		select {
 		case <-time.After(wait):
-		case <-ctx.Done():
-			err := &url.Error{Op: r.Method, URL: r.URL.Redacted(), Err: ctx.Err()}
-			return nil, fmt.Errorf("%w; before that: %w", err, last)
+		case <-ctx.Done(): // send returns its error
 		}
 	}
 }

@@ -15,11 +15,12 @@ import (
 	"example.com/petstore/gen/client"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
+	"example.com/petstore/internal/store/memory"
 )
 
 // This adds the pets of a file that has one a line, as JSON.
 func Example_lines() {
-	s := httptest.NewServer(newService(0))
+	s := httptest.NewServer(program.NewHandler(memory.New(), nil))
 	defer s.Close()
 	same := example.Body() + "\n"
 	ctx, file := context.Background(), same+example.Body()+"\n"+same

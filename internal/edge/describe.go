@@ -15,9 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// describe tells the client why a value cannot be decoded or does not match its schema.
-// The sentence begins with the path to the wrong part, or with root if the whole value is
-// wrong.
+// describe tells the client why a value cannot be decoded or does not match its schema. The
+// sentence begins with the path to the wrong part, or with root if all of the value is wrong.
 func describe(err error, root string, schema *openapi3.Schema) string {
 	var e *openapi3.SchemaError
 	for errors.As(err, &e) && e.SchemaField == "allOf" {
@@ -48,7 +47,7 @@ func describeSyntax(e *jsontext.SyntacticError, body []byte) string {
 	case errors.Is(e, jsontext.ErrDuplicateName):
 		at := e.JSONPointer
 		return fmt.Sprintf("%s has the property %.64q twice", placeOf(at.Parent()), at.LastToken())
-	case errors.Is(e, io.ErrUnexpectedEOF), errors.Is(e, io.EOF):
+	case errors.Is(e, io.ErrUnexpectedEOF):
 		return "the JSON of the body is incomplete"
 	}
 	found := body[min(int(e.ByteOffset), len(body)):]

@@ -21,7 +21,6 @@ type Document struct {
 	raw, json  []byte
 	spec       *openapi3.T
 	operations map[string]*operation // by operationId
-	headers    map[string]bool       // names of the headers of responses
 }
 
 // operation is an operation of the document, prepared for serving.
@@ -59,7 +58,6 @@ func ParseDocument(data, json []byte) (*Document, error) {
 	d := &Document{
 		Title: spec.Info.Title, Base: strings.TrimSuffix(base, "/"),
 		raw: data, json: json, spec: spec, operations: map[string]*operation{},
-		headers: map[string]bool{"Allow": true}, // of a 405
 	}
 	for path, item := range spec.Paths.Map() {
 		for method, o := range item.Operations() {
@@ -107,11 +105,6 @@ func (d *Document) newOperation(
 			return nil, fmt.Errorf("the body has %s; it must have application/json or application/…+json, with a schema", types)
 		}
 		op.media, op.body = types[0], content[types[0]].Schema.Value
-	}
-	for _, response := range o.Responses.Map() {
-		for name := range response.Value.Headers {
-			d.headers[name] = true
-		}
 	}
 	if !o.Deprecated {
 		return op, nil

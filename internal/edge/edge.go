@@ -25,7 +25,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -73,15 +72,15 @@ type Options struct {
 	Logger         *slog.Logger
 	LogBlocked     func() bool // reports whether the log cannot be written; may be nil
 	Metrics        prometheus.Registerer
-	URL            string         // where the handler is served, such as http://127.0.0.1:8080; may be empty
-	PublicURL      string         // where clients reach the document's base path through a proxy, a URI
-	TrustedProxies []netip.Prefix // their X-Forwarded-For is trusted; on Unix sockets it always is
-	MaxBody        int64          // bytes of a request body; 0 means DefaultMaxBody
-	Timeout        time.Duration  // for the work on a request; 0 means DefaultTimeout
-	MaxInFlight    int            // requests in flight; 0 means DefaultMaxInFlight
-	RateLimit      float64        // requests per second per key; 0 means no limit
-	AllowOrigins   []string       // of web pages that may use the operations (CORS); * stands for anything
-	Docs           Docs           // the documentation page
+	URL            string        // where the handler is served, such as http://127.0.0.1:8080; may be empty
+	PublicURL      string        // where clients reach the document's base path through a proxy, a URI
+	TrustedProxies []net.IPNet   // their X-Forwarded-For is trusted; on Unix sockets it always is
+	MaxBody        int64         // bytes of a request body; 0 means DefaultMaxBody
+	Timeout        time.Duration // for the work on a request; 0 means DefaultTimeout
+	MaxInFlight    int           // requests in flight; 0 means DefaultMaxInFlight
+	RateLimit      float64       // requests per second per key; 0 means no limit
+	AllowOrigins   []string      // of web pages that may use the operations (CORS); * stands for anything
+	Docs           Docs          // the documentation page
 }
 
 // Defaults of the limits in Options.
@@ -158,7 +157,7 @@ func (h *Handler) routes() error {
 	e := h.echo
 	e.Use(h.commonHeaders, h.observe, recoverPanics())
 	if len(h.options.AllowOrigins) > 0 {
-		e.Use(allowOrigins(h.options.AllowOrigins, slices.Sorted(maps.Keys(h.document.headers))))
+		e.Use(allowOrigins(h.options.AllowOrigins))
 	}
 	e.Use(wholePath)
 	h.addProbes()
@@ -205,14 +204,14 @@ func recoverPanics() echo.MiddlewareFunc {
 }
 
 // allowOrigins lets web pages use the operations (CORS), with any header that they ask
-// for, and read the headers of responses.
-func allowOrigins(origins, readable []string) echo.MiddlewareFunc {
+// for, and read all headers of responses.
+func allowOrigins(origins []string) echo.MiddlewareFunc {
 	return middleware.CORSWithConfig(middleware.CORSConfig{
 		// Without an Origin, Echo would answer each OPTIONS itself.
 		Skipper:       func(c echo.Context) bool { return c.Request().Header.Get(echo.HeaderOrigin) == "" },
 		AllowOrigins:  origins,
 		AllowMethods:  []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
-		ExposeHeaders: readable,
+		ExposeHeaders: []string{"*"},
 		MaxAge:        7200, // seconds; browsers ask again after two hours at the latest
 	})
 }
@@ -267,14 +266,13 @@ func (h *Handler) addOperations() error {
 // clientAddress returns a function that finds the address of a client: that of the
 // connection or, behind a proxy, the last one in X-Forwarded-For that is no proxy's. A
 // peer on a Unix socket is a proxy with the unspecified address.
-func clientAddress(proxies []netip.Prefix) echo.IPExtractor {
+func clientAddress(proxies []net.IPNet) echo.IPExtractor {
 	trust := []echo.TrustOption{
 		echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false),
 		echo.TrustIPRange(&net.IPNet{IP: net.IPv6unspecified, Mask: net.CIDRMask(128, 128)}),
 	}
-	for _, p := range proxies {
-		mask := net.CIDRMask(p.Bits(), p.Addr().BitLen())
-		trust = append(trust, echo.TrustIPRange(&net.IPNet{IP: p.Addr().AsSlice(), Mask: mask}))
+	for _, network := range proxies {
+		trust = append(trust, echo.TrustIPRange(&network))
 	}
 	extract := echo.ExtractIPFromXFFHeader(trust...)
 	return func(r *http.Request) string {

@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -48,21 +47,19 @@ var routes = map[string]string{
 	"PUT /notes/:name/text": "setNote", "DELETE /notes/:name/text": "removeNote", "GET /version": "getVersion",
 }
 
-// library is the service of books.yaml.
-type library struct {
-	handlers map[string]echo.HandlerFunc // by operationId, in place of sendTitle
-	ready    func(context.Context) error // may be nil
+// server is the handler of books.yaml, and its service.
+type server struct {
+	*Handler
+	handle   echo.HandlerFunc // of all operations
+	isReady  func(context.Context) error
+	log      bytes.Buffer
+	registry *prometheus.Registry
 }
 
-func (l *library) Register(e *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
+func (s *server) Register(e *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
 	for route, id := range routes {
 		method, path, _ := strings.Cut(route, " ")
-		e.Add(method, base+path, func(c echo.Context) error {
-			if handle := l.handlers[id]; handle != nil {
-				return handle(c)
-			}
-			return sendTitle(c)
-		}, m[id]...)
+		e.Add(method, base+path, func(c echo.Context) error { return s.handle(c) }, m[id]...)
 	}
 }
 
@@ -80,7 +77,7 @@ func sendTitle(c echo.Context) error {
 	return c.JSON(http.StatusOK, name+b.Title)
 }
 
-func (l *library) Authenticate(_ context.Context, key string) (Caller, error) {
+func (s *server) Authenticate(_ context.Context, key string) (Caller, error) {
 	switch key {
 	case oldKey:
 		return Caller{ID: key}, &fault.Error{Kind: fault.Unauthorized, Reason: "expired", Message: "the API key has expired"}
@@ -90,32 +87,19 @@ func (l *library) Authenticate(_ context.Context, key string) (Caller, error) {
 	return Caller{ID: key, MayWrite: true}, nil
 }
 
-func (l *library) ErrorBody(kind fault.Kind, message string) any {
+func (s *server) ErrorBody(kind fault.Kind, message string) any {
 	return map[string]any{"code": kind.Code, "message": message, "status": kind.Status}
 }
 
-func (l *library) Ready(ctx context.Context) error {
-	if l.ready == nil {
-		return nil
-	}
-	return l.ready(ctx)
-}
+func (s *server) Ready(ctx context.Context) error { return s.isReady(ctx) }
 
-// open returns the handler of a document, such as books.yaml.
-func (l *library) open(document string, o Options) (*Handler, error) {
+// open makes the handler of a document.
+func (s *server) open(document string, o Options) error {
 	parsed, err := ParseDocument([]byte(document), nil)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.Handler, err = New(parsed, s, o)
 	}
-	return New(parsed, l, o)
-}
-
-// server is the handler of a library, with its log.
-type server struct {
-	*Handler
-	library  *library
-	log      bytes.Buffer
-	registry *prometheus.Registry
+	return err
 }
 
 // wantMetric checks that the metrics have a line.
@@ -127,13 +111,13 @@ func (s *server) wantMetric(t *testing.T, line string) {
 
 func newServer(t testing.TB, o Options) *server {
 	t.Helper()
-	s := &server{library: &library{handlers: map[string]echo.HandlerFunc{}}, registry: prometheus.NewRegistry()}
+	ready := func(context.Context) error { return nil }
+	s := &server{handle: sendTitle, isReady: ready, registry: prometheus.NewRegistry()}
 	o.Metrics = s.registry
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewJSONHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	var err error
-	if s.Handler, err = s.library.open(books, o); err != nil {
+	if err := s.open(books, o); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -183,7 +167,7 @@ func assert(t *testing.T, ok bool, format string, args ...any) {
 // response before the body of the request has been read.
 func wantError(t *testing.T, w *httptest.ResponseRecorder, kind fault.Kind, message string) {
 	t.Helper()
-	want, _ := json.Marshal(new(library).ErrorBody(kind, message))
+	want, _ := json.Marshal(new(server).ErrorBody(kind, message))
 	got := w.Body.String()
 	assert(t, w.Code == kind.Status && got == string(want)+"\n", "got status %d, %s, want %s", w.Code, got, want)
 	length := w.Header().Get("Content-Length")
@@ -191,16 +175,14 @@ func wantError(t *testing.T, w *httptest.ResponseRecorder, kind fault.Kind, mess
 }
 
 func TestNewRefuses(t *testing.T) {
-	const bearer, unwelcome = "{type: http, scheme: bearer}", "the security scheme bearer must be a bearer token"
 	for name, test := range map[string]struct{ old, by, want string }{
 		"an invalid document":        {"type: boolean", "type: bool", "bool"},
 		"no servers":                 {"servers:", "x-servers:", "servers is missing"},
 		"no operationId":             {"operationId: getBook", "summary: x", "operationId is missing"},
-		"a key in a cookie":          {bearer, "{type: apiKey, in: cookie, name: k}", unwelcome},
 		"a key that is optional":     {"security: [{bearer: []}]", "security: [{bearer: []}, {}]", "security must be one bearer scheme"},
 		"security by nothing":        {"security: [{bearer: []}]", "security: [{}]", "security must be one bearer scheme"},
-		"basic authentication":       {bearer, "{type: http, scheme: basic}", unwelcome},
-		"another style":              {"level, in: query", "level, in: query, style: pipeDelimited", "the parameter level must be a string,"},
+		"basic authentication":       {"scheme: bearer", "scheme: basic", "the security scheme bearer must be a bearer token"},
+		"another style":              {"id, in: path", "id, in: path, style: label", "the parameter id must be a string,"},
 		"a cookie":                   {"X-Note, in: header", "X-Note, in: cookie", "the parameter X-Note must be a string,"},
 		"an array in commas":         {"level, in: query", "level, in: query, explode: false", "the parameter level must be a string,"},
 		"an object as a parameter":   {"sold, in: query, schema: {type: boolean}", "sold, in: query, schema: {type: object}", "the parameter sold must be a string,"},
@@ -211,7 +193,7 @@ func TestNewRefuses(t *testing.T) {
 		"an unknown operationId":     {"operationId: getBook", "operationId: getTome", "differ in [GET /v1/books/:id]"},
 		"another path":               {"/books/{id}:", "/tomes/{id}:", "differ in [GET /v1/books/:id GET /v1/tomes/:id]"},
 	} {
-		_, err := new(library).open(strings.Replace(books, test.old, test.by, 1), Options{})
+		err := new(server).open(strings.Replace(books, test.old, test.by, 1), Options{})
 		assert(t, err != nil && strings.Contains(err.Error(), test.want),
 			"%s: got error %v, want one with %q", name, err, test.want)
 	}
@@ -242,10 +224,10 @@ func TestDocs(t *testing.T) {
 		{local, "GET /v1/books/1", 200, "Link", "</manual" + deprecation + ", " + up},
 		{public, "GET /v1/books/1", 200, "Link", "<https://example.com/a%20b/manual" + deprecation + ", " + up},
 		{none, "GET /v1/books/1", 200, "Link", up},
-		{local, "GET /v1/books:count", 200, "Link", `</manual#/default/countBooks>; rel="deprecation"; type="text/html"`},
+		{local, "GET /v1/books:count", 200, "Link", `</manual#/default/countBooks>; rel="deprecation"; type="text/html", ` + up},
 	} {
 		s := newServer(t, test.o)
-		s.library.handlers["getBook"] = func(c echo.Context) error {
+		s.handle = func(c echo.Context) error {
 			c.Response().Header().Set("Link", up)
 			return sendTitle(c)
 		}
@@ -266,15 +248,10 @@ func TestHandlerFaults(t *testing.T) {
 		message string
 		logged  string
 	}{
-		"panic":         {func(echo.Context) error { panic("a secret") }, 500, failed, "a secret"},
-		"no response":   {func(echo.Context) error { return nil }, 500, failed, "neither a response nor an error"},
-		"no kind":       {func(echo.Context) error { return new(fault.Error) }, 500, failed, `"error":""`},
-		"another kind":  {func(echo.Context) error { return fault.New(fault.Kind{Code: "lent", Status: 409}, "") }, 409, `{"code":"lent","message":"Conflict","status":409}`, ""},
-		"unknown error": {func(echo.Context) error { return io.ErrUnexpectedEOF }, 500, failed, "unexpected EOF"},
-		"a deadline": {func(c echo.Context) error {
-			_, ok := c.Request().Context().Deadline()
-			return fmt.Errorf("a deadline: %t", ok)
-		}, 500, failed, "a deadline: true"},
+		"panic":            {func(echo.Context) error { panic("a secret") }, 500, failed, "a secret"},
+		"no response":      {func(echo.Context) error { return nil }, 500, failed, "neither a response nor an error"},
+		"no kind":          {func(echo.Context) error { return new(fault.Error) }, 500, failed, `"error":""`},
+		"another kind":     {func(echo.Context) error { return fault.New(fault.Kind{Code: "lent", Status: 409}, "") }, 409, `{"code":"lent","message":"Conflict","status":409}`, ""},
 		"an error of Echo": {func(echo.Context) error { return fmt.Errorf("binding: %w", echo.NewHTTPError(400, "strconv")) }, 400, "a parameter has a value that cannot be read", ""},
 		"Echo's not found": {func(echo.Context) error { return fmt.Errorf("wrapped: %w", echo.ErrNotFound) }, 404, "there is nothing at this path; the operations are under /v1, and /manual describes them", ""},
 		"a service's error": {func(echo.Context) error {
@@ -282,7 +259,7 @@ func TestHandlerFaults(t *testing.T) {
 		}, 422, "the book is taken", ""},
 	} {
 		s := newServer(t, Options{Docs: manual})
-		s.library.handlers["listBooks"] = test.handler
+		s.handle = test.handler
 		w := s.send("GET /v1/books", "")
 		body := w.Body.String()
 		assert(t, w.Code == test.status && strings.Contains(body, test.message) && !strings.Contains(body, "secret"),
@@ -293,65 +270,59 @@ func TestHandlerFaults(t *testing.T) {
 	}
 }
 
-// TestOrigins checks which web pages may read responses, of any status.
+// TestOrigins checks which web pages may read responses, of any status, and what else they
+// may do. Without an origin, OPTIONS is like any method.
 func TestOrigins(t *testing.T) {
-	const app, headers = "https://app.example.com", "authorization,traceparent,baggage"
+	const app, preflight = "https://app.example.com", "OPTIONS /v1/books\nAccess-Control-Request-Headers: traceparent,x\nOrigin: "
 	s := newServer(t, Options{AllowOrigins: []string{"http://localhost:*", app}})
-	for origin, allowed := range map[string]bool{
-		app: true, "http://localhost:3000": true, app + ":8443": false, "http://app.example.com": false,
-		"http://localhost.example.com": false, "null": false, "": false,
+	for send, want := range map[string]string{
+		"GET /v1/books\nOrigin: " + app:                    "200 " + app + " *",
+		"GET /v1/books/\nOrigin: " + app:                   "404 " + app + " *",
+		"PATCH /v1/books/1\nOrigin: http://localhost:3000": "405 http://localhost:3000 *",
+		preflight + app:                                    "204 " + app + " traceparent,x GET,HEAD,POST,PUT,PATCH,DELETE 7200",
+		preflight + app + ":8443":                          "204",
+		preflight + "http://app.example.com":               "204",
+		"GET /v1/books\nOrigin: http://localhost.example":  "200",
+		"GET /v1/books\nOrigin: null":                      "200",
+		"OPTIONS /v1/books/":                               "404",
 	} {
-		for request, status := range map[string]int{
-			"GET /v1/books": 200, "GET /v1/books/": 404, "PATCH /v1/books/1": 405, "OPTIONS /v1/books": 204,
-		} {
-			w := s.send(request+"\nOrigin: "+origin+"\nAccess-Control-Request-Headers: "+headers, "")
-			var got, want [5]string
-			for i, name := range []string{"Allow-Origin", "Expose-Headers", "Allow-Headers", "Allow-Methods", "Max-Age"} {
-				got[i] = w.Header().Get("Access-Control-" + name)
-			}
-			if allowed && status == 204 {
-				want = [5]string{origin, "", headers, "GET,HEAD,POST,PUT,PATCH,DELETE", "7200"}
-			} else if allowed {
-				want = [5]string{origin, "Allow,Link"}
-			}
-			assert(t, w.Code == status && got == want,
-				"%s, %s: got %d, %q, want %d, %q", origin, request, w.Code, got, status, want)
+		w := s.send(send, "")
+		got := fmt.Sprint(w.Code)
+		for _, name := range []string{"Allow-Origin", "Expose-Headers", "Allow-Headers", "Allow-Methods", "Max-Age"} {
+			got = strings.TrimSpace(got + " " + w.Header().Get("Access-Control-"+name))
 		}
+		assert(t, got == want, "%s: got %s, want %s", send, got, want)
 	}
-	w := s.send("OPTIONS /v1/books/", "")
-	assert(t, w.Code == 404, "OPTIONS of no resource, without an origin: got status %d, want 404", w.Code)
 }
 
 // TestClientAddress checks that X-Forwarded-For is used only if it comes from the given
 // networks or a Unix socket, and only if it has an address.
 func TestClientAddress(t *testing.T) {
-	proxies := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")}
-	for _, c := range []struct{ connection, forwarded, want string }{
-		{"10.0.0.1:5", "203.0.113.9, 198.51.100.7", "198.51.100.7"},
-		{"10.0.0.1:5", "198.51.100.7, 10.0.0.2, 2001:db8::1", "198.51.100.7"},
-		{"10.0.0.1:5", "198.51.100.7|10.0.0.2", "198.51.100.7"}, // two headers
-		{"10.0.0.1:5", "::ffff:203.0.113.7", "203.0.113.7"},
-		{"10.0.0.1:5", "203.0.113.7:51234", "10.0.0.1"},
-		{"10.0.0.1:5", "fe80::1%\u009b31m", "10.0.0.1"},
-		{"10.0.0.1:5", "", "10.0.0.1"},
-		{"[2001:db8::2]:5", "203.0.113.7", "203.0.113.7"},
-		{"192.168.0.1:5", "203.0.113.7", "192.168.0.1"},
-		{"127.0.0.1:5", "203.0.113.7", "127.0.0.1"},
-		{"[fe80::1]:5", "203.0.113.7", "fe80::1"},
-	} {
-		r := newRequest("GET /", "")
-		r.RemoteAddr = c.connection
-		r.Header["X-Forwarded-For"] = strings.Split(c.forwarded, "|")
-		got, direct := clientAddress(proxies)(r), clientAddress(nil)(r)
-		assert(t, got == c.want, "%s, %q: got %s, want %s", c.connection, c.forwarded, got, c.want)
-		connection := strings.NewReplacer("[", "", "]", "").Replace(c.connection)
-		assert(t, direct+":5" == connection, "%s without proxies: got %s", c.connection, direct)
+	proxies := []net.IPNet{
+		{IP: net.IPv4(10, 0, 0, 0), Mask: net.CIDRMask(8, 32)}, {IP: net.ParseIP("2001:db8::"), Mask: net.CIDRMask(32, 128)},
 	}
 	unix := context.WithValue(t.Context(), http.LocalAddrContextKey, &net.UnixAddr{Net: "unix"})
-	for forwarded, want := range map[string]string{"203.0.113.7": "203.0.113.7", "203.0.113.9, 10.0.0.2": "10.0.0.2", "": "::"} {
-		r := newRequest("GET /\nX-Forwarded-For: "+forwarded, "").WithContext(unix)
-		r.RemoteAddr = "@"
-		got := clientAddress(nil)(r)
-		assert(t, got == want, "a Unix socket, %q: got %s, want %s", forwarded, got, want)
+	for _, c := range []struct{ connection, forwarded, want, withoutProxies string }{
+		{"10.0.0.1:5", "203.0.113.9, 198.51.100.7", "198.51.100.7", "10.0.0.1"},
+		{"10.0.0.1:5", "198.51.100.7, 10.0.0.2, 2001:db8::1", "198.51.100.7", "10.0.0.1"},
+		{"10.0.0.1:5", "198.51.100.7|10.0.0.2", "198.51.100.7", "10.0.0.1"}, // two headers
+		{"10.0.0.1:5", "::ffff:203.0.113.7", "203.0.113.7", "10.0.0.1"},
+		{"10.0.0.1:5", "203.0.113.7:51234", "10.0.0.1", "10.0.0.1"},
+		{"10.0.0.1:5", "fe80::1%\u009b31m", "10.0.0.1", "10.0.0.1"},
+		{"[2001:db8::2]:5", "203.0.113.7", "203.0.113.7", "2001:db8::2"},
+		{"192.168.0.1:5", "203.0.113.7", "192.168.0.1", "192.168.0.1"},
+		{"127.0.0.1:5", "203.0.113.7", "127.0.0.1", "127.0.0.1"},
+		{"[fe80::1]:5", "203.0.113.7", "fe80::1", "fe80::1"},
+		{"@", "203.0.113.9, 10.0.0.2", "203.0.113.9", "10.0.0.2"},
+		{"@", "", "::", "::"},
+	} {
+		r := newRequest("GET /", "")
+		r.RemoteAddr, r.Header["X-Forwarded-For"] = c.connection, strings.Split(c.forwarded, "|")
+		if c.connection == "@" {
+			r = r.WithContext(unix)
+		}
+		got, without := clientAddress(proxies)(r), clientAddress(nil)(r)
+		assert(t, got == c.want && without == c.withoutProxies, "%s, %q: got %s and, without proxies, %s, want %s and %s",
+			c.connection, c.forwarded, got, without, c.want, c.withoutProxies)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"example.com/petstore/internal/fault"
@@ -31,65 +30,69 @@ func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		if errors.Is(err, errOverloaded) {
 			h.metrics.shed.WithLabelValues("in_flight").Inc()
 		}
-		if !isProbe(c) || !h.options.LogBlocked() { // a probe must not wait too
-			h.logRequest(c, err, time.Since(start))
+		call := callOf(c.Request().Context())
+		if !call.isProbe() || !h.options.LogBlocked() { // a probe must not wait too
+			h.logRequest(c, call, err, start)
 		}
-		h.metrics.inFlight.Dec() // the response has waited for the log
-		operation := cmp.Or(callOf(c.Request().Context()).operation, "unknown")
+		h.metrics.inFlight.Dec() // net/http sends a short response only after this
+		operation := cmp.Or(call.operation, "unknown")
 		status := strconv.Itoa(c.Response().Status)
 		h.metrics.requests.WithLabelValues(operation, status).Observe(time.Since(start).Seconds())
 		return nil
 	}
 }
 
-// traceparentForm matches a traceparent header (W3C Trace Context, section 3.2), given once.
+// traceparentForm matches a traceparent header (W3C Trace Context, section 3.2).
 var traceparentForm = regexp.MustCompile(`^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
 // logRequest writes one line per request: the path, but no query, body or key.
-func (h *Handler) logRequest(c echo.Context, err error, took time.Duration) {
-	r, response := c.Request(), c.Response()
-	level := levelOf(c, err)
-	attrs := []slog.Attr{
+func (h *Handler) logRequest(c echo.Context, call *call, err error, start time.Time) {
+	r, response, now := c.Request(), c.Response(), time.Now()
+	log, level := h.options.Logger.Handler(), levelOf(response.Status, call, err)
+	if !log.Enabled(r.Context(), level) {
+		return
+	}
+	line := slog.NewRecord(now, level, "request", 0) // Logger would look up its caller
+	line.AddAttrs(
 		slog.String("method", r.Method),
 		slog.String("route", c.Path()),
 		slog.String("path", (&url.URL{Path: cmp.Or(r.URL.Path, "/")}).EscapedPath()), // without control characters
 		slog.Int("status", response.Status),
 		slog.Int64("bytes", response.Size),
-		slog.Int64("duration_us", took.Microseconds()),
+		slog.Int64("duration_us", now.Sub(start).Microseconds()),
 		slog.String("request_id", response.Header().Get(echo.HeaderXRequestID)),
 		slog.String("remote", c.RealIP()),
-		slog.String("key", CallerOf(r.Context()).ID),
-	}
-	if m := traceparentForm.FindStringSubmatch(strings.Join(r.Header["Traceparent"], ",")); m != nil {
-		attrs = append(attrs, slog.String("trace_id", m[1]))
+		slog.String("key", call.caller.ID),
+	)
+	if trace := r.Header["Traceparent"]; len(trace) == 1 {
+		if m := traceparentForm.FindStringSubmatch(trace[0]); m != nil {
+			line.AddAttrs(slog.String("trace_id", m[1]))
+		}
 	}
 	if e, ok := errors.AsType[*fault.Error](err); ok && e.Reason != "" {
-		attrs = append(attrs, slog.String("reason", e.Reason))
+		line.AddAttrs(slog.String("reason", e.Reason))
 	}
 	if err != nil && level > slog.LevelInfo {
-		attrs = append(attrs, slog.String("error", err.Error()))
+		line.AddAttrs(slog.String("error", err.Error()))
 	}
-	h.options.Logger.LogAttrs(r.Context(), level, "request", attrs...)
-}
-
-func isProbe(c echo.Context) bool {
-	operation := callOf(c.Request().Context()).operation
-	return operation == "livez" || operation == "readyz"
+	_ = log.Handle(r.Context(), line) // there is no other place to say that it failed
 }
 
 // levelOf returns the log level of a request: error if the service failed, warning
 // if it was overloaded or not ready, debug for probes.
-func levelOf(c echo.Context, err error) slog.Level {
-	switch status := c.Response().Status; {
-	case status == http.StatusServiceUnavailable && (isProbe(c) || errors.Is(err, errOverloaded)):
+func levelOf(status int, call *call, err error) slog.Level {
+	switch {
+	case status == http.StatusServiceUnavailable && (call.isProbe() || errors.Is(err, errOverloaded)):
 		return slog.LevelWarn
 	case status >= http.StatusInternalServerError:
 		return slog.LevelError
-	case isProbe(c):
+	case call.isProbe():
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo
 }
+
+func (c *call) isProbe() bool { return c.operation == "livez" || c.operation == "readyz" }
 
 // metrics holds the request metrics.
 type metrics struct {

@@ -46,7 +46,7 @@ func TestParameters(t *testing.T) {
 		assert(t, w.Code == test.status && strings.Contains(w.Body.String(), test.want),
 			"%.99s %s: got %d, %s, want %d, %s", test.send, test.body, w.Code, w.Body, test.status, test.want)
 	}
-	s.library.handlers["listBooks"] = func(c echo.Context) error { return c.String(http.StatusOK, c.QueryString()) }
+	s.handle = func(c echo.Context) error { return c.String(http.StatusOK, c.QueryString()) }
 	for _, query := range []string{
 		"", "limit=100", "year=-5", "price=1e1", "level=1&level=2", "from=2024-02-29", "at=2026-02-28T10:30:00.5%2B01:00", "sold=true", "tag=a&tag=b",
 		"unknown=1&unknown=2",
@@ -60,20 +60,16 @@ func TestParameters(t *testing.T) {
 var long = strings.Repeat("k", 65) // a name that is too long to be shown
 
 var bodyMessages = map[string]string{
-	`null`:                                        "the body must not be null",
-	`{"title":5}`:                                 "title must be of type string",
-	`{"title":"a","pages":"1"}`:                   "pages must be an integer of 64 bits, written in digits, not a string",
-	`{"title":"a","kind":null}`:                   "kind must not be null; it may be left out",
-	`{"title":"a","chapters":[null]}`:             "chapters[0] must not be null",
-	`{"title":null}`:                              "title must not be null",
-	`{"title":""}`:                                "title is invalid: minimum string length is 1",
-	`{"title":"a!"}`:                              "title must not contain an exclamation mark",
-	`{"title":"a","edition":2147483648}`:          "edition must be an integer of 32 bits, written in digits",
-	`{"title":"a","edition":0}`:                   "edition must be at least 1",
-	`{"title":"a","weight":0}`:                    "weight must be more than 0",
-	`{"title":"a","tags":["a","B"]}`:              `tags[1] is invalid: string doesn't match the regular expression "^[a-z]+$"`,
-	`{"title":"a","author":{}}`:                   "author.name is required",
-	`{"title":"a","chapters":[{"title":"b"},{}]}`: "chapters[1].title is required",
+	`null`:                               "the body must not be null",
+	`{"title":5}`:                        "title must be of type string",
+	`{"title":"a","pages":"1"}`:          "pages must be an integer of 64 bits, written in digits, not a string",
+	`{"title":"a","kind":null}`:          "kind must not be null; it may be left out",
+	`{"title":null}`:                     "title must not be null",
+	`{"title":"a","chapters":[null]}`:    "chapters[0] must not be null",
+	`{"title":"a!"}`:                     "title must not contain an exclamation mark",
+	`{"title":"a","edition":2147483648}`: "edition must be an integer of 32 bits, written in digits",
+	`{"title":"a","tags":["a","B"]}`:     `tags[1] is invalid: string doesn't match the regular expression "^[a-z]+$"`,
+	`{"title":"a","author":{}}`:          "author.name is required",
 	`{"title":"a","chapters":[{"title":"b","pages":[1,2.0]}]}`: "chapters[0].pages[1] must be an integer of 64 bits, written in digits",
 	`{"title":"a","author":{"1\n":1,"1\n":2}}`:                 `author has the property "1\n" twice`,
 	`{"title":"a","x":1e999`:                                   "the JSON of the body is incomplete",
@@ -81,8 +77,6 @@ var bodyMessages = map[string]string{
 	strings.Repeat(`{"x":`, 101):                               "the body must be nested at most 100 levels deep",
 	`{"` + long + `":{"1":1,"1":2}}`:                           `a property has the property "1" twice`,
 	`{'a':100}`:                                                `the body is not valid JSON in UTF-8: unexpected "'a':10" at byte 2`,
-	"{\"a\":\"\xff\"}":                                         `the body is not valid JSON in UTF-8: unexpected "\xff\"}" at byte 7`,
-	` `:                                                        "the JSON of the body is incomplete",
 }
 
 func TestBodyMessages(t *testing.T) {

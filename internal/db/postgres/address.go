@@ -22,7 +22,7 @@ const (
 )
 
 // parse parses the address of a database. Its errors do not contain the password.
-func parse(address, program string) (*pgxpool.Config, error) {
+func (s Schema) parse(address string) (*pgxpool.Config, error) {
 	if unclear.MatchString(address) {
 		return nil, errors.New("the store address is malformed: it is unclear where the password is; " +
 			"write : before it, and in it @ as %40 and / as %2F")
@@ -40,8 +40,9 @@ func parse(address, program string) (*pgxpool.Config, error) {
 	}
 	config.PingTimeout = connectTimeout
 	c := config.ConnConfig
+	c.ValidateConnect = s.validate
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTimeout)
-	c.RuntimeParams["application_name"] = cmp.Or(c.RuntimeParams["application_name"], program)
+	c.RuntimeParams["application_name"] = cmp.Or(c.RuntimeParams["application_name"], s.Name)
 	c.RuntimeParams["client_encoding"] = "UTF8"
 	c.RuntimeParams["DateStyle"] = "ISO" // the only one that pgx reads
 	c.OnNotice = keepWarning

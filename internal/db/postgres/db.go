@@ -58,22 +58,16 @@ func (d *DB) Ping(ctx context.Context) error {
 		_, err := c.Exec(ctx, "SELECT FROM "+d.schema.versions()+" LIMIT 1")
 		return err
 	})
-	if d.pingSucceeds(err, time.Now()) {
-		return nil
-	}
-	return fault.Wrap(fault.Unavailable, fmt.Errorf("the database does not serve requests: %w", err))
-}
-
-// pingSucceeds reports whether Ping succeeds if its statement ended with err at the time now.
-func (d *DB) pingSucceeds(err error, now time.Time) bool {
 	if err == nil || fault.KindOf(err) != fault.Unavailable || d.closed.Load() {
 		d.unreachableSince.Store(0)
-		return err == nil
+	} else if d.unreachableSince.CompareAndSwap(0, time.Now().UnixNano()) ||
+		time.Since(time.Unix(0, d.unreachableSince.Load())) < bridgedOutage {
+		return nil
 	}
-	if d.unreachableSince.CompareAndSwap(0, now.UnixNano()) {
-		return true
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, fmt.Errorf("the database does not serve requests: %w", err))
 	}
-	return now.Sub(time.Unix(0, d.unreachableSince.Load())) < bridgedOutage
+	return nil
 }
 
 // Close waits for the statements in progress, for closeTimeout at most: pgx would wait 15 s

@@ -25,8 +25,6 @@ func (s Schema) newest() int64 {
 
 // version returns the version of the schema, or 0 if there is none.
 func (s Schema) version(ctx context.Context, conn *pgx.Conn) (v int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	err = conn.QueryRow(ctx, "SELECT max(version_id) FROM "+s.versions()).Scan(&v)
 	if answer(err).Code == "42P01" { // undefined_table
 		return 0, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 
@@ -72,19 +73,21 @@ type found struct {
 // connect opens a connection, returns what it finds, and closes the connection. With writes, it
 // rejects a server that may lose them.
 func (s Schema) connect(ctx context.Context, address string, writes bool) (f found, err error) {
-	config, err := parse(address, s.Name)
+	config, err := s.parse(address)
 	if err != nil {
 		return f, err
 	}
 	f.config = config.ConnConfig
-	f.config.ValidateConnect = s.validate
 	f.config.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares no statement, for PgBouncer
 	conn, err := pgx.ConnectConfig(ctx, f.config)
-	if err == nil {
-		defer disconnect(conn)
-		f.session = sessionOf(conn)
-		f.version, err = s.version(ctx, conn)
+	if err != nil {
+		return f, explainOpen(address, err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	defer conn.Close(ctx)
+	f.session = sessionOf(conn)
+	f.version, err = s.version(ctx, conn)
 	if err == nil {
 		err = f.check(writes)
 	}
@@ -94,17 +97,16 @@ func (s Schema) connect(ctx context.Context, address string, writes bool) (f fou
 // newDB returns the DB at address; seen is the session of an earlier connection to it. Each connection
 // parses the address again, because passwords, certificates and services in files may have changed.
 func (s Schema) newDB(ctx context.Context, address string, seen session, requireSync bool) (*DB, error) {
-	config, err := parse(address, s.Name)
+	config, err := s.parse(address)
 	if err != nil {
 		return nil, err
 	}
 	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
-		now, err := parse(address, s.Name)
+		now, err := s.parse(address)
 		if err != nil {
 			return err
 		}
 		*c = *now.ConnConfig
-		c.ValidateConnect = s.validate
 		if seen.pooled && c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement { // the default of pgx
 			c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 		}
@@ -122,18 +124,12 @@ func (s Schema) newDB(ctx context.Context, address string, seen session, require
 	}, nil
 }
 
-func disconnect(conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
-	defer cancel()
-	_ = conn.Close(ctx)
-}
-
 // explainOpen formats an error of opening the database at address, if there is one, as one line.
 func explainOpen(address string, err error) error {
 	if err == nil {
 		return nil
 	}
-	timedOut := pgconn.Timeout(err) && !errors.Is(err, context.Canceled) // which pgconn counts as one
+	timedOut := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
 	e, fromServer := errors.AsType[*pgconn.PgError](err)
 	connect, connecting := errors.AsType[*pgconn.ConnectError](err)
 	switch {

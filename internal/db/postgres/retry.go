@@ -95,7 +95,7 @@ func (d *DB) attempt(ctx context.Context, writes bool, st Statement) error {
 	defer pooled.Release()
 	c := pooled.Conn()
 	if err := sessionOf(c).check(writes); err != nil {
-		disconnect(c) // a new one may have other settings
+		_ = c.Close(ctx) // a new one may have other settings
 		return fmt.Errorf("%w: %w", errNotExecuted, err)
 	}
 	data := c.PgConn().CustomData()
@@ -105,7 +105,7 @@ func (d *DB) attempt(ctx context.Context, writes bool, st Statement) error {
 		err = fmt.Errorf("the server warned during the write: %v", text)
 	}
 	if answer(err).Code == "25006" { // read_only_sql_transaction
-		disconnect(c) // the server is now a standby, and the pool would reuse the connection
+		_ = c.Close(ctx) // the server is now a standby, and the pool would reuse the connection
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -26,6 +27,8 @@ func classify(err error) error {
 	switch {
 	case err == nil, classified, errors.Is(err, sql.ErrNoRows):
 		return err
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded): // of a statement
+		return db.GaveUp(err)
 	case isBusy(err):
 		return fault.Wrap(fault.Unavailable, fmt.Errorf("the store is busy, or another program has locked it: %w", err))
 	case isFull(err):

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
-	"math"
 	"net/url"
 	"os"
 	"os/exec"
@@ -117,10 +115,7 @@ func createAll(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	most := math.MaxInt
-	if len(names) > 1 {
-		most, _ = strconv.Atoi(names[1])
-	}
+	most, _ := strconv.Atoi(names[1])
 	if len(names) > 2 {
 		if err := createMany(ctx, d, "alone", most); fault.KindOf(err) != fault.Unavailable {
 			return fmt.Errorf("no note was refused: %w", err)
@@ -217,11 +212,6 @@ func walk(t testing.TB, d *DB) (all ledger) {
 	return all
 }
 
-func readAll(conn Conn) error {
-	_, err := notesIn(conn)
-	return err
-}
-
 func notesIn(conn Conn) (ledger, error) {
 	rows, err := conn.Stmt(selectNotes).Query()
 	if err != nil {
@@ -242,20 +232,12 @@ func notesIn(conn Conn) (ledger, error) {
 
 func open(t testing.TB, path string) *DB {
 	t.Helper()
-	d, _ := openLogged(t, path)
-	return d
-}
-
-// openLogged opens the database at path and returns its log, too.
-func openLogged(t testing.TB, path string) (*DB, *strings.Builder) {
-	t.Helper()
-	var log strings.Builder
-	d, err := schema.Open(t.Context(), path, db.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	d, err := schema.Open(t.Context(), path, db.Options{})
 	if err != nil {
 		t.Fatalf("Open(%q): got error %v", path, err)
 	}
 	t.Cleanup(func() { _ = d.Close() })
-	return d, &log
+	return d
 }
 
 func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "notes.db") }
@@ -363,6 +345,20 @@ func contents(t testing.TB, path string) map[string]string {
 		all[strings.TrimPrefix(name, path)] = string(content)
 	}
 	return all
+}
+
+// wantUnchanged checks that f leaves the database at path and its log as they are.
+func wantUnchanged(t testing.TB, path string, f func()) {
+	t.Helper()
+	before := contents(t, path)
+	f()
+	after := contents(t, path)
+	for _, suffix := range []string{lockSuffix, indexSuffix} { // may be new or changed
+		after[suffix], before[suffix] = "", ""
+	}
+	if !maps.Equal(after, before) {
+		t.Errorf("%s: got the files changed, want them as they were", path)
+	}
 }
 
 // gauge returns the value of a metric of the database, or 0 if there is none.

@@ -192,7 +192,7 @@ func (d *DB) migrate(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	triggers, err := d.schema.compare(ctx, d.writer, max(d.version, 1), differentTriggers)
+	triggers, err := d.schema.compare(ctx, d.writer, d.version, differentTriggers)
 	if err != nil {
 		return err
 	}
@@ -262,11 +262,12 @@ const (
 )
 
 // compare returns how a schema differs from a fresh one of a version, such as "no index
-// by_name" or "another table notes". The query is differences or differentTriggers.
+// by_name" or "another table notes". An empty database is compared with version 1. The query
+// is differences or differentTriggers.
 func (s *Schema) compare(ctx context.Context, conn *sql.DB, version int64, query string) ([]string, error) {
 	fresh := connect("", url.Values{"mode": {"memory"}})
 	defer fresh.Close()
-	if err := s.migrate(ctx, fresh, version); err != nil {
+	if err := s.migrate(ctx, fresh, max(version, 1)); err != nil {
 		return nil, err
 	}
 	want, err := texts(ctx, fresh, "SELECT json_group_array(json_array(type, name, tbl_name, sql)) FROM ("+objects+")")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,15 +21,9 @@ import (
 func TestPaths(t *testing.T) {
 	for _, name := range []string{"with spaces.db", "100%.db", "%41%00.db", "a?mode=memory", "#1.db", "a&b=c;d", "file:x", "ünï 🐈", `back\slash`, `"quotes'`, "+"} {
 		path := filepath.Join(t.TempDir(), name)
-		for i := range 2 {
-			d := open(t, path)
-			if got := len(walk(t, d)); got != i {
-				t.Errorf("%q: got %d notes, want %d", name, got, i)
-			}
-			mustCreate(t, d, "a")
-			mustClose(t, d)
-			wantFiles(t, path, name, name+"-lock", name+"-shm", name+"-wal")
-		}
+		mustCreate(t, open(t, path), "a")
+		wantNotes(t, path, 1)
+		wantFiles(t, path, name, name+"-lock", name+"-shm", name+"-wal")
 	}
 }
 
@@ -52,48 +47,41 @@ func TestOpenRejects(t *testing.T) {
 		t.Fatal(err)
 	}
 	const beside = " beside it is not a regular file"
-	for name, want := range map[string]string{"twin": "has several names", "0": "0-wal" + beside} {
-		_, err := schema.Verify(t.Context(), in(name))
-		wantError(t, "Verify", err, want)
-		_, err = schema.Restore(t.Context(), in(name), backupOf(t, "a"), true)
-		wantError(t, "Restore", err, want)
-	}
-	for _, c := range []struct {
-		path, want string
-		mustExist  bool
-	}{
-		{path: "", want: "not a file name"},
-		{path: ":memory:", want: "not a file name"},
-		{path: "-", want: "./- for one called -"},
-		{path: dir, want: "is not a regular file"},
-		{path: in("texts"), want: "is not an SQLite database"},
-		{path: in("missing/notes.db"), want: "its folder does not exist"},
-		{path: in("songs"), want: "belongs to another program and was not changed"},
-		{path: in("other"), want: "belongs to another program and was not changed"},
-		{path: in("goose"), want: "belongs to another program and was not changed"},
-		{path: in("songs-wal"), want: "a name that ends in -wal is that of a file of a store"},
-		{path: in("songs-lock"), want: "a name that ends in -lock"},
-		{path: in("twin"), want: "has several names (hard links)"},
-		{path: in("dangling"), want: "is a symbolic link to nothing"},
-		{path: in("schemaless"), want: "is damaged"},
-		{path: in("0"), want: "0-wal" + beside},
-		{path: in("1"), want: "1-shm" + beside},
-		{path: in("2"), want: "2-lock" + beside},
-		{path: in("3"), want: "3-journal" + beside},
-		{path: in("none"), want: "there is no store at " + in("none"), mustExist: true},
-		{path: in("empty"), want: "there is no store at " + in("empty"), mustExist: true},
+	for path, want := range map[string]string{
+		"":                     "not a file name",
+		":memory:":             "not a file name",
+		"-":                    "./- for one called -",
+		dir:                    "is not a regular file",
+		in("texts"):            "is not an SQLite database",
+		in("missing/notes.db"): "its folder does not exist",
+		in("songs"):            "belongs to another program and was not changed",
+		in("other"):            "belongs to another program and was not changed",
+		in("goose"):            "belongs to another program and was not changed",
+		in("songs-wal"):        "a name that ends in -wal is that of a file of a store",
+		in("songs-lock"):       "a name that ends in -lock",
+		in("twin"):             "has several names (hard links)",
+		in("dangling"):         "is a symbolic link to nothing",
+		in("schemaless"):       "is damaged",
+		in("0"):                "0-wal" + beside,
+		in("1"):                "1-shm" + beside,
+		in("2"):                "2-lock" + beside,
+		in("3"):                "3-journal" + beside,
+		in("none"):             "there is no store at " + in("none"),
+		in("empty"):            "there is no store at " + in("empty"),
 	} {
-		before, _ := os.ReadFile(c.path)
-		d, err := schema.Open(t.Context(), c.path, db.Options{MustExist: c.mustExist})
-		if err == nil {
-			_ = d.Close()
+		before, _ := os.ReadFile(path)
+		_, openErr := schema.Open(t.Context(), path, db.Options{MustExist: true})
+		_, verifyErr := schema.Verify(t.Context(), path)
+		for _, err := range []error{openErr, verifyErr} {
+			wantError(t, "Open, Verify", err, want)
+			wantError(t, "Open, Verify", err, path)
 		}
-		wantError(t, "Open", err, c.want)
-		wantError(t, "Open", err, c.path)
-		if after, _ := os.ReadFile(c.path); !bytes.Equal(before, after) {
-			t.Errorf("%q: got the file changed, want it left alone", c.path)
+		if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+			t.Errorf("%q: got the file changed, want it left alone", path)
 		}
 	}
+	_, err := schema.Restore(t.Context(), in("twin"), backupOf(t), true)
+	wantError(t, "Restore", err, "has several names (hard links)")
 	if _, err := newLock(in("2")).TryLock(); err == nil {
 		t.Error("got the target of a link locked")
 	}
@@ -177,20 +165,14 @@ func TestOtherProgram(t *testing.T) {
 	toWrite = url.Values{"mode": {"rw"}, "_txlock": {"immediate"}}
 	path := atRest(t)
 	shell := connect(path, toWrite)
-	defer shell.Close()
-	tx, err := shell.Begin()
-	if err == nil {
-		_, err = tx.Exec("INSERT INTO notes (text) VALUES ('a')")
-	}
-	if err != nil {
+	_, insertErr := shell.Exec("BEGIN; INSERT INTO notes (text) VALUES ('a')")
+	_, err := schema.Open(t.Context(), path, db.Options{})
+	wantError(t, "Open", err, "another program has locked it")
+	_, commitErr := shell.Exec("COMMIT")
+	if err := errors.Join(insertErr, commitErr, shell.Close()); err != nil {
 		t.Fatal(err)
 	}
-	_, err = schema.Open(t.Context(), path, db.Options{})
-	wantError(t, "Open", err, "another program has locked it")
-	err = tx.Commit()
-	if got := len(walk(t, open(t, path))); got != 1 || err != nil {
-		t.Errorf("got %d notes, error %v, want 1", got, err)
-	}
+	wantNotes(t, path, 1)
 }
 
 // After a failed fsync nothing copies the log, and Close tells the failure if nobody was told.
@@ -198,15 +180,13 @@ func TestFailure(t *testing.T) {
 	path := newPath(t)
 	d := open(t, path)
 	mustCreate(t, d, "a")
-	before := contents(t, path)
 	_ = d.faults.fail(errors.New("an fsync failed"))
-	d.checkpoint(0)
-	_, err := create(t.Context(), d, "late")
-	wantError(t, "create", err, "an fsync failed")
-	wantError(t, "Close", d.Close(), "an fsync failed")
-	if after := contents(t, path); after[""] != before[""] || after["-wal"] != before["-wal"] {
-		t.Error("got the file or its log changed, want both as they were")
-	}
+	wantUnchanged(t, path, func() {
+		d.checkpoint(0)
+		_, err := create(t.Context(), d, "late")
+		wantError(t, "create", err, "an fsync failed")
+		wantError(t, "Close", d.Close(), "an fsync failed")
+	})
 }
 
 // TestReplacedFile makes an operator's mistakes with a database in use, opened by a symbolic
@@ -214,6 +194,7 @@ func TestFailure(t *testing.T) {
 // be reported as damaged.
 func TestReplacedFile(t *testing.T) {
 	const want = "was removed or replaced while it was in use"
+	readAll := func(conn Conn) error { _, err := notesIn(conn); return err }
 	for what, c := range map[string]struct {
 		replace func(path, link string) error
 		reopen  string // the error, or "" if the acknowledged note must be there again
@@ -249,12 +230,9 @@ func TestReplacedFile(t *testing.T) {
 			}
 			_, err = create(t.Context(), d, "after")
 			wantError(t, what+": create", err, want)
-			if fault.KindOf(err) != fault.Internal {
-				t.Errorf("%s: got %v, want internal", what, fault.KindOf(err))
-			}
-			wantError(t, what+": Ping", d.Ping(t.Context()), want)
-			if len(d.Failed()) == 0 || gauge(t, d, "sqlite_damaged") != 0 {
-				t.Fatalf("%s: got %d failures and sqlite_damaged %v, want 1 and 0", what, len(d.Failed()), gauge(t, d, "sqlite_damaged"))
+			damaged := gauge(t, d, "sqlite_damaged")
+			if fault.KindOf(err) != fault.Internal || len(d.Failed()) != 1 || damaged != 0 {
+				t.Fatalf("%s: got %v, %d failures and sqlite_damaged %v, want internal, 1 and 0", what, fault.KindOf(err), len(d.Failed()), damaged)
 			}
 			wantError(t, what+": Failed", <-d.Failed(), want)
 			for range d.readers { // the file that is there now must not be touched
@@ -291,7 +269,9 @@ func TestDamage(t *testing.T) {
 	path := atRest(t, "a")
 	damageLeaf(t, path, "tags")
 	for what, call := range map[string]func(*DB, context.Context, func(Conn) error) error{"read": (*DB).Read, "write": (*DB).Write} {
-		d, log := openLogged(t, path)
+		d := open(t, path)
+		var log strings.Builder
+		d.faults.logger = slog.New(slog.NewTextHandler(&log, nil))
 		err := call(d, t.Context(), func(conn Conn) error { return conn.Stmt(selectTags).QueryRow().Scan(new(string)) })
 		wantError(t, what, err, "malformed")
 		_, err = create(t.Context(), d, "late")

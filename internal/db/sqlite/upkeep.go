@@ -89,20 +89,19 @@ func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r 
 }
 
 // replace raises the identifiers of temp and renames it to file. First, SQLite copies the old log
-// into the old file and locks that file. One that it cannot read is replaced all the same.
+// into the old file and locks that file. If it cannot read the file, that is replaced all the same.
 func replace(ctx context.Context, file, temp string, r *db.Report) error {
-	var old *sql.DB // nil if there is none that can be read
-	if checkFile(file) == nil {
-		old = connect(file, toWrite)
-		defer old.Close()
-		_, err := old.ExecContext(ctx, "PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE")
-		if isBusy(err) {
-			return fmt.Errorf("another program, such as a shell, has the store open; stop it first: %w", err)
-		}
-		if err != nil {
-			_ = old.Close()
-			old = nil
-		}
+	old := connect(file, toWrite)
+	defer old.Close() // unlocks the old file, once temp has its name
+	err := checkFile(file)
+	if err == nil {
+		_, err = old.ExecContext(ctx, "PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE")
+	}
+	if isBusy(err) {
+		return fmt.Errorf("another program, such as a shell, has the store open; stop it first: %w", err)
+	}
+	if err != nil {
+		_ = old.Close() // nothing more is read from it
 	}
 	if err := raiseIDs(ctx, temp, old, r); err != nil {
 		return err
@@ -128,7 +127,7 @@ func lastID(ctx context.Context, conn *sql.DB, table string) (id int64, err erro
 const farAbove = 1_000_000
 
 // raiseIDs makes the copy named temp give identifiers that no client may remember: above the last
-// of the old database or, if that is unknown, far above the copy's own.
+// of the old database or, if that cannot be read, far above the copy's own.
 func raiseIDs(ctx context.Context, temp string, old *sql.DB, r *db.Report) error {
 	conn := connect(temp, toWrite)
 	defer conn.Close()
@@ -141,10 +140,9 @@ func raiseIDs(ctx context.Context, temp string, old *sql.DB, r *db.Report) error
 			return err
 		}
 		last := copied + farAbove
-		if old != nil { // one that gave fewer is no successor of the backup
-			if given, err := lastID(ctx, old, rows.Table); err == nil && given >= copied {
-				last = given
-			}
+		// A database that gave fewer is no successor of the backup.
+		if given, err := lastID(ctx, old, rows.Table); err == nil && given >= copied {
+			last = given
 		}
 		_, err = conn.ExecContext(ctx, `BEGIN; DELETE FROM sqlite_sequence WHERE name = ?1;
 			INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2); COMMIT`, rows.Table, last)
@@ -244,9 +242,6 @@ func (s *Schema) verify(ctx context.Context, conn *sql.DB) (r db.Report, err err
 	}
 	if r.Schema, err = s.version(ctx, conn); err != nil {
 		return r, err
-	}
-	if r.Schema == 0 {
-		return r, errors.New("the database is empty: it has no schema")
 	}
 	altered, err := s.compare(ctx, conn, r.Schema, differences)
 	if err != nil {

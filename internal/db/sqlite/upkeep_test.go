@@ -16,59 +16,16 @@ import (
 	"example.com/petstore/internal/db"
 )
 
-// TestBackup backs a database up beside a server.
+// TestBackup backs a database up beside a server, and never over a file of a store.
 func TestBackup(t *testing.T) {
-	path, to := newPath(t), newPath(t)
+	path, dir := newPath(t), t.TempDir()
 	mustCreate(t, open(t, path), "a")
-	r := mustBackup(t, path, to)
-	if r.Path != to || r.Schema != 1 || !reflect.DeepEqual(r.Rows, []db.Rows{{Table: "notes", Count: 1}, {Table: "tags"}}) || r.Bytes == 0 {
-		t.Errorf("Report: got %+v, want one note in %s", r, to)
-	}
-	wantFiles(t, to, "notes.db")
-}
-
-// A restore continues above the identifiers that the replaced database gave, or far above
-// the backup's if it cannot know them.
-func TestRestoreIDs(t *testing.T) {
-	three := backupOf(t, "a", "b", "c")
-	deleted := atRest(t, "a", "b", "c", "d", "e")
-	sqlOn(t, deleted, "DELETE FROM notes WHERE id > 3")
-	lost := atRest(t, "a", "b", "c", "d")
-	sqlOn(t, lost, "DELETE FROM sqlite_sequence")
-	log, _ := killed(t) // the last of its 20 notes are in the log
-	damaged := atRest(t, "a", "b", "c", "d")
-	damageLeaf(t, damaged, "notes")
-	for what, c := range map[string]struct {
-		path, backup string
-		want         int64 // the last identifier that was given
-	}{
-		"last rows deleted":  {deleted, three, 5},
-		"sequence lost":      {lost, three, 4},
-		"killed":             {log, three, 20},
-		"empty backup":       {atRest(t, "a"), backupOf(t), 1},
-		"none":               {newPath(t), three, 3 + farAbove},
-		"none, empty backup": {newPath(t), backupOf(t), farAbove},
-		"damaged":            {damaged, three, 3 + farAbove},
-		"made anew":          {atRest(t), three, 3 + farAbove},
-	} {
-		r, err := schema.Restore(t.Context(), c.path, c.backup, true)
-		if err != nil || r.Rows[0].LastID != c.want || r.Rows[1].LastID != 0 {
-			t.Errorf("%s: got %+v, error %v, want the last identifier %d", what, r, err, c.want)
-		}
-		if got := mustCreate(t, open(t, c.path), "next"); got != c.want+1 {
-			t.Errorf("%s: got id %d, want %d", what, got, c.want+1)
-		}
-	}
-}
-
-func TestBackupRejects(t *testing.T) {
-	path, dir := atRest(t), t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	mustWrite(t, in("there"), "of another")
-	mustWrite(t, in("1-lock"), "")
-	mustWrite(t, in("2-wal"), "")
-	mustWrite(t, in("3-journal"), "")
-	if err := errors.Join(os.Symlink(path, in("link")), os.Symlink("there", in("leads"))); err != nil {
+	files := []string{"1-lock", "2-wal", "3-journal", "notes.db"}
+	for _, name := range files {
+		mustWrite(t, in(name), "of another")
+	}
+	if err := errors.Join(os.Symlink(path, in("link")), os.Symlink("notes.db", in("leads"))); err != nil {
 		t.Fatal(err)
 	}
 	for name, beside := range map[string]string{"link": path + "-lock", "1": in("1-lock"), "2": in("2-wal"), "3": in("3-journal")} {
@@ -77,11 +34,13 @@ func TestBackupRejects(t *testing.T) {
 	}
 	_, err := schema.Backup(t.Context(), path, in("leads"), false)
 	wantError(t, "Backup without force", err, "already exists")
-	wantFiles(t, in("x"), "1-lock", "2-wal", "3-journal", "leads", "link", "there")
-	if _, err := schema.Backup(t.Context(), path, in("leads"), true); err != nil {
-		t.Errorf("Backup with force: got error %v", err)
+	r, err := schema.Backup(t.Context(), path, in("leads"), true)
+	rows := []db.Rows{{Table: "notes", Count: 1}, {Table: "tags"}}
+	if err != nil || r.Path != in("leads") || r.Schema != 1 || !reflect.DeepEqual(r.Rows, rows) || r.Bytes == 0 {
+		t.Errorf("Backup with force: got %+v, error %v, want one note in the file of the link", r, err)
 	}
-	wantNotes(t, in("there"), 0)
+	wantNotes(t, in("notes.db"), 1)
+	wantFiles(t, in("notes.db"), "1-lock", "2-wal", "3-journal", "leads", "link", "notes.db")
 }
 
 func TestVerify(t *testing.T) {
@@ -113,14 +72,13 @@ func TestVerify(t *testing.T) {
 func TestAltered(t *testing.T) {
 	const trigger = "; CREATE TRIGGER planted AFTER INSERT ON %s BEGIN DELETE FROM notes; END"
 	for statement, c := range map[string]struct{ differs, refused string }{
-		"ANALYZE":                  {},
-		"DROP INDEX notes_by_text": {differs: "no index notes_by_text"},
-		"DROP TABLE tags":          {differs: "no table tags", refused: "no such table: tags"},
-		"CREATE INDEX planted ON notes(zeroblob(9))":                                                     {differs: "an additional index planted"},
-		"CREATE VIEW planted AS SELECT * FROM notes":                                                     {differs: "an additional view planted"},
-		"CREATE TABLE own (a)" + fmt.Sprintf(trigger, "own"):                                             {differs: "an additional table own, an additional trigger planted"},
-		"ANALYZE" + fmt.Sprintf(trigger, "NOTES"):                                                        {differs: "an additional trigger planted", refused: "an additional trigger planted"},
-		"ANALYZE" + fmt.Sprintf(trigger, "goose_db_version"):                                             {differs: "an additional trigger planted", refused: "an additional trigger planted"},
+		"DROP INDEX notes_by_text":                           {differs: "no index notes_by_text"},
+		"DROP TABLE tags":                                    {differs: "no table tags", refused: "no such table: tags"},
+		"CREATE INDEX planted ON notes(zeroblob(9))":         {differs: "an additional index planted"},
+		"CREATE VIEW planted AS SELECT * FROM notes":         {differs: "an additional view planted"},
+		"CREATE TABLE own (a)" + fmt.Sprintf(trigger, "own"): {differs: "an additional table own, an additional trigger planted"},
+		"ANALYZE" + fmt.Sprintf(trigger, "NOTES"):            {differs: "an additional trigger planted", refused: "an additional trigger planted"},
+		"ANALYZE" + fmt.Sprintf(trigger, "goose_db_version"): {differs: "an additional trigger planted", refused: "an additional trigger planted"},
 		"DROP TABLE tags; CREATE TABLE tags (name TEXT PRIMARY KEY ON CONFLICT REPLACE NOT NULL) STRICT": {differs: "another table tags"},
 	} {
 		path, to := atRest(t, "a"), newPath(t)
@@ -128,100 +86,109 @@ func TestAltered(t *testing.T) {
 		r := mustBackup(t, path, to)
 		_, verifyErr := schema.Verify(t.Context(), to)
 		_, restoreErr := schema.Restore(t.Context(), newPath(t), to, false)
-		if c.differs == "" {
-			if err := errors.Join(r.Altered, verifyErr, restoreErr); err != nil {
-				t.Errorf("%s: got error %v", statement, err)
-			}
-			continue
-		}
 		for _, err := range []error{r.Altered, verifyErr, restoreErr} {
 			wantError(t, statement, err, db.ErrAltered.Error()+": it has "+c.differs)
 		}
-		d, err := schema.Open(t.Context(), path, db.Options{})
-		if c.refused != "" {
-			wantError(t, statement, err, c.refused)
-		} else if err == nil {
-			mustCreate(t, d, "b")
-			mustClose(t, d)
-		} else {
-			t.Errorf("%s: Open: got error %v", statement, err)
+		if c.refused == "" {
+			mustCreate(t, open(t, path), "b")
+			continue
 		}
+		_, err := schema.Open(t.Context(), path, db.Options{})
+		wantError(t, statement, err, c.refused)
 	}
 }
 
 func TestRestoreRejects(t *testing.T) {
-	path, dir, backup := atRest(t, "a"), t.TempDir(), backupOf(t)
+	path, dir := atRest(t, "a"), t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	mustWrite(t, in("empty"), "")
-	mustWrite(t, in("text"), "my notes")
 	mustWrite(t, in("lone-wal"), "acknowledged writes")
 	sqlOn(t, in("songs"), "CREATE TABLE songs (title TEXT)")
-	server := open(t, path)
-	_, err := schema.Restore(t.Context(), path, backup, true)
-	wantError(t, "while a server has it", err, "a server or a command has it open")
-	mustClose(t, server)
+	sqlOn(t, in("blank"), "PRAGMA user_version = 1")
 	shell := connect(path, url.Values{})
 	if err := shell.QueryRow("SELECT text FROM notes").Scan(new(string)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = schema.Restore(t.Context(), path, backup, true)
+	_, err := schema.Restore(t.Context(), path, backupOf(t), true)
 	wantError(t, "while a shell has it", err, path+" is unchanged: another program, such as a shell, has the store open")
 	_ = shell.Close()
-	before, _ := os.ReadFile(path)
 	for from, want := range map[string]string{
-		in("empty"): "the backup cannot be read",
-		in("text"):  "is not an SQLite database",
 		in("songs"): "belongs to another program and was not changed",
+		in("blank"): "it has no index notes_by_text, no table notes, no table tags",
 		in("none"):  "the backup cannot be read",
 		in("lone"):  "the backup cannot be read",
 	} {
-		r, err := schema.Restore(t.Context(), path, from, true)
-		wantError(t, from, err, want)
-		if errors.Is(err, db.ErrNone) || errors.Is(err, db.ErrLoneLog) { // the advice is about the store to replace
-			t.Errorf("%s: got error %v, want none of the store", from, err)
-		}
-		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) || r.Path != "" {
-			t.Errorf("%s: got the store changed and %+v, want it as it was and no path", from, r)
-		}
+		wantUnchanged(t, path, func() {
+			r, err := schema.Restore(t.Context(), path, from, true)
+			wantError(t, from, err, want)
+			if errors.Is(err, db.ErrNone) || errors.Is(err, db.ErrLoneLog) || r.Path != "" { // the advice is about the store to replace
+				t.Errorf("%s: got %+v, error %v, want no path, and no error of the store", from, r, err)
+			}
+		})
 		wantFiles(t, path, "notes.db", "notes.db-lock")
 	}
 }
 
-// A log is never applied to another file, and only Restore with force removes it.
-func TestRestoreWithLog(t *testing.T) {
-	from := backupOf(t, "a", "b", "c")
-	for what, c := range map[string]struct {
-		spoil   func(path string) error
-		refused string // by Open, or ""
-	}{
-		"sound":      {func(string) error { return nil }, ""},
-		"unreadable": {func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("junk"), 4096), 0o600) }, ""},
-		"journal": {func(path string) error { // of a file that is gone
-			return errors.Join(os.Rename(path+"-wal", path+"-journal"), os.Remove(path))
-		}, ""},
-		"missing": {os.Remove, "is missing or empty, but its log"},
-		"renamed": {func(path string) error { return os.Rename(backupOf(t, "other"), path) }, "is a backup, but its log"}, // by hand, or by a restore killed then
-	} {
+// TestRestore replaces databases. A log is never applied to another file, and only force removes
+// it. Identifiers continue above those that the database gave, or far above the backup's if it
+// cannot know them.
+func TestRestore(t *testing.T) {
+	three, none := backupOf(t, "a", "b", "c"), backupOf(t)
+	deleted, lost, damaged := atRest(t, "a", "b", "c", "d", "e"), atRest(t, "a", "b", "c", "d"), atRest(t, "a", "b", "c", "d")
+	sqlOn(t, deleted, "DELETE FROM notes WHERE id > 3")
+	sqlOn(t, lost, "DELETE FROM sqlite_sequence")
+	damageLeaf(t, damaged, "notes")
+	beside := func(spoil func(path string) error) string { // returns what is beside a log of 20 notes
 		path, _ := killed(t)
-		log, err := os.ReadFile(path + "-wal")
-		if err := errors.Join(err, c.spoil(path)); err != nil {
+		if err := spoil(path); err != nil {
 			t.Fatal(err)
 		}
+		return path
+	}
+	for what, c := range map[string]struct {
+		path, backup string
+		last         int64  // the last identifier that was given
+		refused      string // by Open, or ""
+	}{
+		"last rows deleted":  {deleted, three, 5, ""},
+		"sequence lost":      {lost, three, 4, ""},
+		"damaged":            {damaged, three, 3 + farAbove, ""},
+		"made anew":          {atRest(t), three, 3 + farAbove, ""},
+		"none":               {newPath(t), three, 3 + farAbove, ""},
+		"none, empty backup": {newPath(t), none, farAbove, ""},
+		"empty backup":       {atRest(t, "a"), none, 1, ""},
+		"killed":             {beside(func(string) error { return nil }), three, 20, ""},
+		"unreadable": {beside(func(path string) error {
+			return os.WriteFile(path, bytes.Repeat([]byte("junk"), 4096), 0o600)
+		}), three, 20, ""},
+		"journal": {beside(func(path string) error { // of a file that is gone
+			return errors.Join(os.Rename(path+"-wal", path+"-journal"), os.Remove(path))
+		}), three, 3 + farAbove, ""},
+		"missing": {beside(os.Remove), three, 3 + farAbove, "is missing or empty, but its log"},
+		"renamed": {beside(func(path string) error { // by hand, or by a restore killed then
+			return os.Rename(backupOf(t, "other"), path)
+		}), three, 3 + farAbove, "is a backup, but its log"},
+	} {
 		if c.refused != "" {
-			_, err := schema.Open(t.Context(), path, db.Options{})
-			wantError(t, what+": Open", err, c.refused)
-			_, err = schema.Restore(t.Context(), path, from, false)
-			wantError(t, what+": Restore without force", err, path)
-			if got, err := os.ReadFile(path + "-wal"); !bytes.Equal(got, log) {
-				t.Errorf("%s: got the log changed, error %v, want it as it was", what, err)
-			}
+			wantUnchanged(t, c.path, func() {
+				_, err := schema.Open(t.Context(), c.path, db.Options{})
+				wantError(t, what+": Open", err, c.refused)
+				_, err = schema.Restore(t.Context(), c.path, c.backup, false)
+				wantError(t, what+": Restore without force", err, c.path)
+			})
 		}
-		if _, err := schema.Restore(t.Context(), path, from, true); err != nil {
-			t.Errorf("%s: Restore: got error %v", what, err)
+		r, err := schema.Restore(t.Context(), c.path, c.backup, true)
+		if err != nil || r.Rows[0].LastID != c.last || r.Rows[1].LastID != 0 {
+			t.Errorf("%s: got %+v, error %v, want the last identifier %d", what, r, err, c.last)
 		}
-		wantFiles(t, path, "notes.db", "notes.db-lock")
-		if got, want := walk(t, open(t, path)), (ledger{1: "a", 2: "b", 3: "c"}); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: restored: got %v, want %v", what, got, want)
+		wantFiles(t, c.path, "notes.db", "notes.db-lock")
+		want := ledger{c.last + 1: "next"}
+		if c.backup == three {
+			want[1], want[2], want[3] = "a", "b", "c"
+		}
+		d := open(t, c.path)
+		mustCreate(t, d, "next")
+		if got := walk(t, d); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %v, want %v", what, got, want)
 		}
 	}
 }
@@ -230,33 +197,28 @@ func TestRestoreWithLog(t *testing.T) {
 // and kills one after the other.
 func TestKill(t *testing.T) {
 	path, l := newPath(t), ledger{}
-	type process struct {
-		*exec.Cmd
-		lines *bufio.Scanner
-	}
-	var running []process
-	for round := range 5 {
-		for round < 3 && len(running) < 3 {
-			c := child(t, nil, "create", path)
-			out, err := c.StdoutPipe()
-			if err := errors.Join(err, c.Start()); err != nil {
-				t.Fatal(err)
-			}
-			running = append(running, process{c, bufio.NewScanner(out)})
+	var running []*exec.Cmd
+	var lines []*bufio.Scanner
+	for range 4 {
+		c := child(t, nil, "create", path, "1000000")
+		out, err := c.StdoutPipe()
+		if err := errors.Join(err, c.Start()); err != nil {
+			t.Fatal(err)
 		}
-		for _, c := range running {
-			if n := 30 * (round + 1); l.read(t, c.lines, n) < n {
-				t.Fatalf("got the end of the child's output, want %d notes", n)
+		running, lines = append(running, c), append(lines, bufio.NewScanner(out))
+	}
+	for i, c := range running {
+		for _, scanner := range lines[i:] {
+			if n := l.read(t, scanner, 50); n < 50 {
+				t.Fatalf("got %d notes and the end of the child's output, want 50", n)
 			}
 		}
 		l.check(t, mustBackup(t, path, newPath(t)).Path)
-		killed := running[0]
-		if err := killed.Process.Kill(); err != nil {
+		if err := c.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		l.read(t, killed.lines, math.MaxInt)
-		_ = killed.Wait() // it was killed
+		l.read(t, lines[i], math.MaxInt)
+		_ = c.Wait() // it was killed
 		l.check(t, path)
-		running = running[1:]
 	}
 }

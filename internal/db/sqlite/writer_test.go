@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -40,104 +39,91 @@ func TestCallersComeBack(t *testing.T) {
 // A write that is refused, fails or makes the commit fail does so alone.
 func TestJobFails(t *testing.T) {
 	for what, c := range map[string]struct {
-		run    func(conn Conn) error
-		shared bool // it is in one commit with the others
+		run     func(conn Conn) error
+		shared  bool   // it is in one commit with the others
+		commits uint64 // of the two others
 	}{
-		"refusal":     {func(Conn) error { return fault.New(fault.NotFound, "none") }, true},
-		"statement":   {func(conn Conn) error { _, err := conn.Stmt(insertTag).Exec(nil); return err }, false},
-		"transaction": {func(conn Conn) error { return conn.tx.Rollback() }, false}, // the commit, if it is alone
+		"refusal":     {func(Conn) error { return fault.New(fault.NotFound, "none") }, true, 1},
+		"statement":   {func(conn Conn) error { _, err := conn.Stmt(insertTag).Exec(nil); return err }, false, 2},
+		"transaction": {func(conn Conn) error { return conn.tx.Rollback() }, false, 2}, // the commit, if it is alone
 	} {
-		for _, others := range []int{1, 10} {
-			d := open(t, newPath(t))
-			insert := func(conn Conn) error { return conn.Stmt(insertNote).QueryRow("a").Scan(new(int64)) }
-			var batch []*job
-			for i := range 1 + others {
-				batch = append(batch, &job{run: insert, done: make(chan error, 1)})
-				if i == others/2 {
-					batch[i].run = c.run
-				}
+		d := open(t, newPath(t))
+		insert := func(conn Conn) error { return conn.Stmt(insertNote).QueryRow("a").Scan(new(int64)) }
+		var batch []*job
+		for _, run := range []func(Conn) error{insert, c.run, insert} {
+			batch = append(batch, &job{run: run, done: make(chan error, 1)})
+		}
+		d.runBatch(batch)
+		for i, j := range batch {
+			err := <-j.done
+			if (err != nil) != (i == 1) || err != nil && fault.ByCaller(err) != c.shared {
+				t.Errorf("%s: job %d: got error %v, want only job 1 to fail", what, i, err)
 			}
-			d.runBatch(batch)
-			for i, j := range batch {
-				err := <-j.done
-				if (err != nil) != (i == others/2) || err != nil && fault.ByCaller(err) != c.shared {
-					t.Errorf("%s: job %d: got error %v, want only job %d to fail", what, i, err, others/2)
-				}
-			}
-			want := uint64(others)
-			if c.shared {
-				want = 1
-			}
-			if commits, stored := d.commits.Load(), len(walk(t, d)); commits != want || stored != others {
-				t.Errorf("%s: got %d commits of %d notes, want %d of %d", what, commits, stored, want, others)
-			}
+		}
+		if commits, stored := d.commits.Load(), len(walk(t, d)); commits != c.commits || stored != 2 {
+			t.Errorf("%s: got %d commits of %d notes, want %d of 2", what, commits, stored, c.commits)
 		}
 	}
 }
 
-// A call ends with its context while it waits for its turn, while the queue is full, or
-// while all readers are in use. Then nothing was done.
+// A call ends with its context while it waits for its turn, while the queue is full, while all
+// readers are in use, or in a statement. Then nothing was done.
 func TestContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := open(t, newPath(t))
 		defer mustClose(t, d)
-		const queued = 127 // with the late one that fills the queue
-		var late, inTime sync.WaitGroup
-		held := make(chan struct{})
-		inTime.Go(func() { _ = d.Write(t.Context(), func(Conn) error { <-held; return nil }) })
-		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // the bubble's
 		defer cancel()
-		errs := make([]error, 3)
-		late.Go(func() { _, errs[0] = create(ctx, d, "late") })
+		held := make(chan struct{})
+		var inTime, late sync.WaitGroup
+		inTime.Go(func() { _ = d.Write(t.Context(), func(Conn) error { <-held; return nil }) })
 		synctest.Wait()
-		for range queued {
-			inTime.Go(func() { mustCreate(t, d, "in time") })
+		inTime.Go(func() { mustCreate(t, d, "in time") })
+		errs := make([]error, maxBatch+2) // more than the queue holds
+		for i := range errs {
+			late.Go(func() { _, errs[i] = create(ctx, d, "late") })
 		}
-		synctest.Wait()
-		late.Go(func() { _, errs[1] = create(ctx, d, "late") })
 		var used []Conn
 		for range d.readers {
 			used = append(used, <-d.idle)
 		}
-		late.Go(func() { errs[2] = d.Read(ctx, readAll) })
+		pingErr := d.Ping(ctx)
 		late.Wait()
-		for i, err := range errs {
+		for _, conn := range used {
+			d.idle <- conn
+		}
+		readErr := d.Read(t.Context(), func(conn Conn) error {
+			_, err := conn.Stmt(selectNotes).QueryContext(ctx)
+			return err
+		})
+		for i, err := range append(errs, pingErr, readErr) {
 			if fault.KindOf(err) != fault.Unavailable || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("call %d: got error %v, want unavailable, because the context has ended", i, err)
 			}
 		}
-		for _, conn := range used {
-			d.idle <- conn
-		}
 		close(held)
 		inTime.Wait()
-		if got := len(walk(t, d)); got != queued {
-			t.Errorf("got %d notes, want those in time", got)
+		if got := len(walk(t, d)); got != 1 {
+			t.Errorf("got %d notes, want the one in time", got)
 		}
 	})
 }
 
 // TestFull limits the number of pages, after which SQLite reports a full disk.
 func TestFull(t *testing.T) {
-	d, created := open(t, newPath(t)), 0
-	limit := func(pages int) error {
-		return d.writer.QueryRow(fmt.Sprint("PRAGMA max_page_count = ", pages)).Scan(&pages)
+	d := open(t, newPath(t))
+	_, limitErr := d.writer.Exec("PRAGMA max_page_count = 1") // or as many as there are
+	_, err := create(t.Context(), d, strings.Repeat("x", 10_000))
+	if full := gauge(t, d, "sqlite_disk_full"); fault.KindOf(err) != fault.Unavailable || full != 1 {
+		t.Errorf("got error %v and sqlite_disk_full %v, want unavailable and 1", err, full)
 	}
-	err := limit(30)
-	for ; err == nil && created < 100; created++ {
-		_, err = create(t.Context(), d, strings.Repeat("x", 6000))
-	}
-	stored, full := len(walk(t, d)), gauge(t, d, "sqlite_disk_full")
-	if fault.KindOf(err) != fault.Unavailable || stored != created-1 || full != 1 {
-		t.Errorf("got error %v, %d notes and sqlite_disk_full %v, want unavailable, %d and 1", err, stored, full, created-1)
-	}
-	if err := limit(1000); err != nil {
+	_, raiseErr := d.writer.Exec("PRAGMA max_page_count = 1000")
+	if err := errors.Join(limitErr, raiseErr); err != nil {
 		t.Fatal(err)
 	}
 	mustCreate(t, d, "a")
-	if full := gauge(t, d, "sqlite_disk_full"); full != 0 {
-		t.Errorf("sqlite_disk_full after a write: got %v, want 0", full)
+	if full, stored := gauge(t, d, "sqlite_disk_full"), len(walk(t, d)); full != 0 || stored != 1 {
+		t.Errorf("got sqlite_disk_full %v and %d notes after a write, want 0 and 1", full, stored)
 	}
 }
 
@@ -153,14 +139,10 @@ func TestLogLength(t *testing.T) {
 		}
 	}
 	fill("no reader", 0, 12<<20)
-	reading, err := d.readers[0].Begin()
-	if err == nil {
-		err = reading.QueryRow("SELECT count(*) FROM notes").Scan(new(int))
-	}
-	if err != nil {
+	if _, err := d.readers[0].Exec("BEGIN; SELECT count(*) FROM notes"); err != nil {
 		t.Fatal(err)
 	}
 	fill("a reader", 24<<20, 1<<40)
-	_ = reading.Rollback()
+	_, _ = d.readers[0].Exec("ROLLBACK")
 	fill("after it", 0, 16<<20)
 }

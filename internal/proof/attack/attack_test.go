@@ -75,20 +75,11 @@ func TestAttack(t *testing.T) {
 // none of which the service may refuse.
 func measure(t *testing.T, a attack, certificates string) {
 	addr := program.FreeAddress(t)
-	cmd := exec.CommandContext(t.Context(), "../../../.bin/petstore", "serve", "--store", "memory:", "--addr", addr)
-	scheme := "http"
+	scheme, options := "http", []string{"--store", "memory:"}
 	if a.tls {
-		cmd.Args = append(cmd.Args, "--tls-cert", certificates+"/cert.pem", "--tls-key", certificates+"/key.pem")
-		scheme = "https"
+		scheme, options = "https", append(options, "--tls-cert", certificates+"/cert.pem", "--tls-key", certificates+"/key.pem")
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = cmd.Process.Kill() // this ends the attack
-		_ = cmd.Wait()
-	}()
-	program.WaitFor(t, addr)
+	cmd := program.Serve(t, nil, addr, options...) // the attack ends with it
 	c := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		MaxConnsPerHost: 1, // a second one might have to wait until some of the attacker's close

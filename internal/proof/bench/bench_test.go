@@ -88,7 +88,8 @@ func BenchmarkPetstore(b *testing.B) {
 	for _, kind := range slices.Sorted(maps.Keys(program.Stores)) {
 		b.Run(kind, func(b *testing.B) {
 			newAddress := program.Stores[kind](b)
-			petstore, peer := startPetstore(b, newAddress()), startPeer(b, newAddress())
+			petstore, peer := program.FreeAddress(b), startPeer(b, newAddress())
+			program.Serve(b, nil, petstore, "--store", newAddress(), "--log-format", "json")
 			fill(b, petstore)
 			fill(b, peer)
 			for _, o := range operations {
@@ -104,19 +105,6 @@ func BenchmarkPetstore(b *testing.B) {
 			}
 		})
 	}
-}
-
-// startPetstore serves petstore from a store, and returns its address.
-func startPetstore(b *testing.B, store string) (addr string) {
-	addr = program.FreeAddress(b)
-	cmd := exec.CommandContext(b.Context(), "../../../.bin/petstore", "serve", "--store", store, "--addr", addr, "--log-format", "json")
-	cmd.Env = append(os.Environ(), "PETSTORE_API_KEYS="+program.Key)
-	if err := cmd.Start(); err != nil { // its log goes to /dev/null
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = cmd.Wait() })
-	program.WaitFor(b, addr)
-	return addr
 }
 
 // fill creates the pets that a server has when the load begins.

@@ -5,12 +5,8 @@
 package deploy
 
 import (
-	"bytes"
-	"errors"
 	"os/exec"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 
 	"example.com/petstore/internal/example"
@@ -54,49 +50,10 @@ func TestImage(t *testing.T) {
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Dir = top
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s: %v\n%s%s", cmd, err, tail(stdout.String()), tail(stderr.String()))
+	cmd.Dir, cmd.Stderr = top, t.Output()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
 	}
-	return strings.TrimSpace(stdout.String())
-}
-
-func tail(s string) string { return s[max(0, len(s)-6000):] }
-
-// start starts a program in the background, which is killed when the test ends. stop
-// sends SIGTERM and checks that the program exits with status 0.
-func start(t *testing.T, name string, args ...string) (stop func()) {
-	t.Helper()
-	var output bytes.Buffer // read only after the program has ended
-	cmd := exec.Command(name, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = top, &output, &output
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	wait := sync.OnceValue(cmd.Wait)
-	t.Cleanup(func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // with its workers; they may have ended
-		_ = wait()
-		if t.Failed() {
-			t.Logf("%s wrote:\n%s", cmd, tail(output.String()))
-		}
-	})
-	return func() {
-		t.Helper()
-		if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), wait()); err != nil {
-			t.Errorf("%s after SIGTERM: got %v, want exit status 0", cmd, err)
-		}
-	}
-}
-
-// serve starts "petstore serve" on addr.
-func serve(t *testing.T, addr string, args ...string) (stop func()) {
-	t.Helper()
-	args = append([]string{"PETSTORE_API_KEYS=" + program.Key, petstore, "serve", "--addr", addr}, args...)
-	stop = start(t, "env", args...)
-	program.WaitFor(t, addr)
-	return stop
+	return strings.TrimSpace(string(out))
 }

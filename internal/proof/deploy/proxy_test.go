@@ -3,7 +3,6 @@
 package deploy
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -12,9 +11,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ func TestContract(t *testing.T) {
 	other := run(t, petstore, "keys", "create", "other", "--store", store)
 	proxy := startNginx(t, replica)
 	url := "https://" + proxy.https + "/v1"
-	serve(t, replica, "--store", store, "--public-url", url)
+	program.Serve(t, t.Output(), replica, "--store", store, "--public-url", url)
 	run(t, "env", "URL="+url, "SSL_CERT_FILE="+proxy.certificate, "KEY="+program.Key, "OTHER_KEY="+other, "READ_ONLY_KEY="+reader,
 		"go", "test", "-count=1", "-run", "TestContract", "./internal/proof/contract")
 }
@@ -39,7 +40,7 @@ func TestContract(t *testing.T) {
 func TestOwnErrors(t *testing.T) {
 	t.Parallel()
 	replica := socket(t)
-	serve(t, replica, "--store", "memory:")
+	program.Serve(t, t.Output(), replica, "--store", "memory:")
 	proxy := startNginx(t, replica)
 	run(t, "bash", "-e", "internal/proof/deploy/testdata/nginx.sh", proxy.https, proxy.http, proxy.log)
 }
@@ -50,11 +51,11 @@ func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	store := program.NewStore(t)
 	replicas := []string{socket(t), socket(t)}
-	var stops []func()
-	for _, replica := range replicas {
-		stops = append(stops, serve(t, replica, "--store", store))
-	}
 	url := "https://" + startNginx(t, replicas...).https
+	var running []*exec.Cmd
+	for _, replica := range replicas {
+		running = append(running, program.Serve(t, t.Output(), replica, "--store", store))
+	}
 	var clients sync.WaitGroup
 	var ended atomic.Bool
 	var created atomic.Int64
@@ -77,11 +78,13 @@ func TestRollingRestart(t *testing.T) {
 		for n := created.Load() + 250; created.Load() < n && !t.Failed(); time.Sleep(10 * time.Millisecond) {
 		}
 	}
-	for i, stop := range stops {
+	for i, replica := range replicas {
 		more()
-		stop()
+		if err := errors.Join(running[i].Process.Signal(syscall.SIGTERM), running[i].Wait()); err != nil {
+			t.Errorf("after SIGTERM: got %v, want exit status 0", err)
+		}
 		more()
-		serve(t, replicas[i], "--store", store)
+		program.Serve(t, t.Output(), replica, "--store", store)
 	}
 	more()
 	ended.Store(true)
@@ -135,44 +138,31 @@ func TestReplicaLost(t *testing.T) {
 // have 50 that the service has not answered. Another client is served meanwhile.
 func TestClientLimit(t *testing.T) {
 	t.Parallel()
-	var inFlight atomic.Int32
-	release := make(chan struct{})
-	replica := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		inFlight.Add(1)
-		<-release
+	resets := make(chan context.CancelFunc, 1)
+	replica := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case reset := <-resets:
+			reset()
+			<-r.Context().Done() // until nginx ends
+		default:
+		}
 	}))
-	defer replica.Close()
-	answer := sync.OnceFunc(func() { close(release) })
-	defer answer() // before Close, which waits for the handlers
+	t.Cleanup(replica.Close)
 	proxy, c := startNginx(t, replica.Listener.Addr().String()), newHTTPClient()
-	get := func(ctx context.Context, address string) int {
-		status, _, _ := program.Send(ctx, c, http.MethodGet, "https://"+proxy.https+example.ListPath(), "", clientAddress+": "+address)
-		return status
-	}
-	waitFor := func(n int32) {
+	want := func(ctx context.Context, address string, status int) {
 		t.Helper()
-		for end := time.Now().Add(time.Minute); inFlight.Load() != n; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("got %d requests at the service, want %d", inFlight.Load(), n)
-			}
+		got, _, err := program.Send(ctx, c, http.MethodGet, "https://"+proxy.https+example.ListPath(), "", clientAddress+": "+address)
+		if got != status {
+			t.Fatalf("%s: got status %d, error %v, want %d", address, got, err, status)
 		}
 	}
-	for i := range int32(50) {
+	for i := range 50 {
 		ctx, reset := context.WithCancel(t.Context())
-		go get(ctx, fmt.Sprintf("2001:db8::%x", i))
-		waitFor(i + 1)
-		reset()
+		resets <- reset
+		want(ctx, fmt.Sprintf("2001:db8::%x", i), 0)
 	}
-	if got := get(t.Context(), "2001:db8::ffff:1"); got != http.StatusTooManyRequests {
-		t.Errorf("after 50 requests: got status %d, want 429", got)
-	}
-	another := make(chan int)
-	go func() { another <- get(t.Context(), "2001:db8:0:1::1") }()
-	waitFor(51)
-	answer()
-	if got := <-another; got != http.StatusOK {
-		t.Errorf("another client: got status %d, want 200", got)
-	}
+	want(t.Context(), "2001:db8::ffff:1", http.StatusTooManyRequests)
+	want(t.Context(), "2001:db8:0:1::1", http.StatusOK)
 }
 
 // proxy has the addresses of an nginx, and the files of its certificate and its log.
@@ -195,22 +185,17 @@ func startNginx(t *testing.T, replicas ...string) proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range [][2]string{
-		{"unix:/run/petstore/http.sock", strings.Join(replicas, " fail_timeout=2s; server ")},
-		{"/var/log/nginx/petstore.log", p.log},
-		{"/var/log/nginx/error.log", dir + "/error.log"},
-		{"\tlisten [::]:443 ssl http2;\n", ""},
-		{"\tlisten [::]:80;\n", ""},
-		{"listen 80", "listen " + p.http},
-		{"listen 443", "listen " + p.https},
-		{"/etc/letsencrypt/live/pets.example.com/fullchain.pem", p.certificate},
-		{"/etc/letsencrypt/live/pets.example.com/privkey.pem", dir + "/key.pem"},
-	} {
-		if !bytes.Contains(site, []byte(r[0])) {
-			t.Fatalf("nginx.conf: got no %q, which the test replaces", r[0])
-		}
-		site = bytes.ReplaceAll(site, []byte(r[0]), []byte(r[1]))
-	}
+	local := strings.NewReplacer(
+		"unix:/run/petstore/http.sock", strings.Join(replicas, " fail_timeout=2s; server "),
+		"/var/log/nginx/petstore.log", p.log,
+		"/var/log/nginx/error.log", dir+"/error.log",
+		"\tlisten [::]:443 ssl http2;\n", "",
+		"\tlisten [::]:80;\n", "",
+		"listen 80", "listen "+p.http,
+		"listen 443", "listen "+p.https,
+		"/etc/letsencrypt/live/pets.example.com/fullchain.pem", p.certificate,
+		"/etc/letsencrypt/live/pets.example.com/privkey.pem", dir+"/key.pem",
+	)
 	conf := fmt.Sprintf(`
 daemon off; user root; pid %[1]s/pid; error_log stderr warn;
 events {}
@@ -219,11 +204,20 @@ http {
 	client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi;
 	uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
 	%[3]s
-}`, dir, clientAddress, site)
+}`, dir, clientAddress, local.Replace(string(site)))
 	if err := os.WriteFile(dir+"/nginx.conf", []byte(conf), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	start(t, "nginx", "-p", dir, "-c", dir+"/nginx.conf")
+	nginx := exec.Command("nginx", "-p", dir, "-c", dir+"/nginx.conf")
+	nginx.Stdout, nginx.Stderr = t.Output(), t.Output()
+	if err := nginx.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(nginx.Process.Signal(syscall.SIGTERM), nginx.Wait()); err != nil {
+			t.Errorf("nginx: %v", err)
+		}
+	})
 	program.WaitFor(t, p.https)
 	return p
 }

@@ -1,5 +1,4 @@
-// Package program builds the service in the process of a test, and helps to start it in
-// another.
+// Package program builds the service in the process of a test, or starts it in another.
 package program
 
 import (
@@ -10,6 +9,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -105,6 +106,25 @@ func Send(ctx context.Context, c *http.Client, method, url, body string, header 
 	defer response.Body.Close()
 	received, err := io.ReadAll(response.Body)
 	return response.StatusCode, string(received), err
+}
+
+// Serve runs "petstore serve" until the test ends, from .bin of a package two folders below
+// internal, and returns once it listens at addr. It accepts Key, unless the environment of the
+// test has other keys. log may be nil.
+func Serve(t testing.TB, log io.Writer, addr string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("../../../.bin/petstore", append([]string{"serve", "--addr", addr}, args...)...)
+	cmd.Env = append([]string{"PETSTORE_API_KEYS=" + Key}, os.Environ()...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+	})
+	WaitFor(t, addr)
+	return cmd
 }
 
 // FreeAddress returns an address with a free port, below the ephemeral ports.

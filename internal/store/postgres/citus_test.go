@@ -108,7 +108,6 @@ func TestCitusKill(t *testing.T) {
 		for _, node := range nodes {
 			l.Wait(t, 300)
 			node.Kill()
-			time.Sleep(300 * time.Millisecond) // under load
 			node.Run(t)
 		}
 	}

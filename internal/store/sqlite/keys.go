@@ -86,15 +86,12 @@ func scanKey(row interface{ Scan(columns ...any) error }) (k keys.Key, err error
 	var expires, revoked, used sql.NullInt64
 	err = row.Scan(&k.ID, &k.Name, &hash, &k.ReadOnly, &created, &expires, &revoked, &used)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = keys.ErrNotFound
-	}
-	if err != nil {
-		return keys.Key{}, err
+		return k, keys.ErrNotFound
 	}
 	copy(k.Hash[:], hash) // the schema demands the same length
 	k.CreatedAt = time.Unix(created, 0).UTC()
 	k.ExpiresAt, k.RevokedAt, k.UsedAt = timeOrZero(expires), timeOrZero(revoked), timeOrZero(used)
-	return k, nil
+	return k, err
 }
 
 func seconds(t time.Time) sql.NullInt64 { return sql.NullInt64{Int64: t.Unix(), Valid: !t.IsZero()} }

@@ -52,16 +52,12 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 	if err := key.Validate(); err != nil {
 		return pets.Pet{}, err
 	}
-	var fingerprint []byte // computed here, because everyone waits for the writer
-	if !key.IsZero() {
-		fingerprint = p.Fingerprint()
-	}
 	var made pets.Pet
 	err := s.Write(ctx, func(conn sqlite.Conn) (err error) {
 		if key.IsZero() {
 			made, err = insert(conn, pets.Pet{NewPet: p})
 		} else {
-			made, err = insertOnce(conn, p, key, fingerprint)
+			made, err = insertOnce(conn, p, key)
 		}
 		return err
 	})
@@ -82,9 +78,8 @@ func insert(conn sqlite.Conn, p pets.Pet) (pets.Pet, error) {
 }
 
 // insertOnce inserts p, or returns the pet that its idempotency key has created.
-func insertOnce(
-	conn sqlite.Conn, p pets.NewPet, key pets.IdempotencyKey, fingerprint []byte,
-) (made pets.Pet, err error) {
+func insertOnce(conn sqlite.Conn, p pets.NewPet, key pets.IdempotencyKey) (made pets.Pet, err error) {
+	fingerprint := p.Fingerprint()
 	result, err := conn.Stmt(insertIdempotencyKey).Exec(key.Key, key.KeyID, fingerprint)
 	if err != nil {
 		return made, err

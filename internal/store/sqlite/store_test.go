@@ -79,13 +79,12 @@ func TestStore(t *testing.T) {
 // A damaged file's .dump may lack the row that AUTOINCREMENT keeps. With and without an
 // idempotency key, a pet then gets an identifier above all others.
 func TestSequenceLost(t *testing.T) {
-	path := newPath(t)
-	s := open(t, path)
+	s := open(t, newPath(t))
 	storetest.Fill(t, s, 2)
-	sqlOn(t, path, "DELETE FROM pets WHERE id = 1")
+	sqlOn(t, s.path, "DELETE FROM pets WHERE id = 1")
 	last := int64(2)
 	for _, key := range []string{"k1", "", "k2"} {
-		sqlOn(t, path, "DELETE FROM sqlite_sequence")
+		sqlOn(t, s.path, "DELETE FROM sqlite_sequence")
 		made, err := s.CreatePet(t.Context(), example.Pet(), pets.IdempotencyKey{Key: key})
 		if last++; err != nil || made.ID != last {
 			t.Errorf("key %q: got id %d, error %v, want %d", key, made.ID, err, last)
@@ -96,10 +95,10 @@ func TestSequenceLost(t *testing.T) {
 // Every page of one status reads its index, also with statistics, with which SQLite may
 // prefer the order of identifiers.
 func TestPlan(t *testing.T) {
-	path := newPath(t)
-	storetest.Fill(t, open(t, path), 300)
-	sqlOn(t, path, "ANALYZE")
-	conn, _ := sql.Open("sqlite", path) // fails only without the driver
+	s := open(t, newPath(t))
+	storetest.Fill(t, s, 300)
+	sqlOn(t, s.path, "ANALYZE")
+	conn, _ := sql.Open("sqlite", s.path) // fails only without the driver
 	defer conn.Close()
 	for _, after := range []int{0, 290} {
 		var plan string
@@ -118,9 +117,7 @@ func TestMove(t *testing.T) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	path := newPath(t)
-	open(t, path)
-	conn, _ := sql.Open("sqlite", path) // fails only without the driver
+	conn, _ := sql.Open("sqlite", open(t, newPath(t)).path) // fails only without the driver
 	defer conn.Close()
 	rows, err := conn.QueryContext(t.Context(), `SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c
 		WHERE t.type = 'table' AND t.name NOT IN ('sqlite_sequence', 'goose_db_version')`)

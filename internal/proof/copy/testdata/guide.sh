@@ -852,13 +852,6 @@ sed -i 's/^	p.CategoryID = int64(n)/&\n\tp.Tags = []string{p.Name}/' internal/ex
 sed -i -e "s/(id, name, category_id, status) OVERRIDING/(id, name, category_id, status, tags) OVERRIDING/" \
 	-e "s/%d, %Q);', id, hex(name), category_id, status)/%d, %Q, nullif(%Q, ''null'')::jsonb);', id, hex(name), category_id, status, tags)/" \
 	deploy/postgres/from-sqlite.md
-cat >cases <<'END'
-		{send: "POST /v1/pets", body: example.Body(`"tags":[` + strings.Repeat(`"a",`, 19) + `"a"]`), want: "201"},
-		{send: "POST /v1/pets", body: example.Body(`"tags":[` + strings.Repeat(`"a",`, 20) + `"a"]`), want: "400 invalid_body", says: "tags"},
-END
-sed -i '/^		\/\/ Creates/{e cat cases
-	}' internal/proof/contract/cases.go
-rm cases
 sed -i 's/^func TestAllocations/func testAllocations/' internal/service/allocations_test.go # its numbers depend on the properties
 gofmt -w internal
 }

@@ -57,4 +57,4 @@ grep -q '"GET /v1/pets" 401' "$log"
 [ "$(wc -l <"$log")" -gt 500 ]
 [ "$(wc -L <"$log")" -lt 500 ]
 if grep -E 'secret|a=b|" (400|413|429|431) ' "$log"; then exit 1; fi
-[ ! -s "${log%/*}/error.log" ] || { head "${log%/*}/error.log"; exit 1; }
+[ "$(wc -c <"${log%/*}/error.log")" = 0 ] || { head "${log%/*}/error.log"; exit 1; }
