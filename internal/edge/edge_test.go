@@ -248,7 +248,7 @@ func TestHandlerFaults(t *testing.T) {
 		message string
 		logged  string
 	}{
-		"panic":            {func(echo.Context) error { panic("a secret") }, 500, failed, "a secret"},
+		"panic":            {func(echo.Context) error { panic("a secret") }, 500, failed, `panic: a secret\ngoroutine`},
 		"no response":      {func(echo.Context) error { return nil }, 500, failed, "neither a response nor an error"},
 		"no kind":          {func(echo.Context) error { return new(fault.Error) }, 500, failed, `"error":""`},
 		"another kind":     {func(echo.Context) error { return fault.New(fault.Kind{Code: "lent", Status: 409}, "") }, 409, `{"code":"lent","message":"Conflict","status":409}`, ""},

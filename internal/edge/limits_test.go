@@ -69,7 +69,7 @@ func TestInFlight(t *testing.T) {
 		secondLater(128, 200)
 		left := len(s.inFlight.shares) == 0 && s.inFlight.admitted.TryAcquire(512) && s.inFlight.running.TryAcquire(256)
 		assert(t, left, "afterwards: got requests of %d keys, want none", len(s.inFlight.shares))
-		s.wantMetric(t, `requests_shed_total{reason="in_flight"} 451`)
+		s.wantMetric(t, "requests_shed_total{reason=\"in_flight\"} 451\nrequests_shed_total{reason=\"rate\"} 0")
 		warnings := strings.Count(s.log.String(), `"level":"WARN"`)
 		assert(t, warnings == 1+2+192+128+128, "log: got %d warnings, want one for each refused request", warnings)
 	})
@@ -107,6 +107,7 @@ func TestDecoding(t *testing.T) {
 			limit.Release(others)
 		}
 		assert(t, limit.TryAcquire(processors), "afterwards: a body is still being decoded")
+		assert(t, strings.Contains(s.log.String(), `"duration_us":3000000,`), "log: got %s, want a line with 3 s", s.log.String())
 	})
 }
 

@@ -97,8 +97,7 @@ func checkText(schema *openapi3.Schema, values []string) string {
 		switch {
 		case schema.Type.Is("integer"):
 			_, err := strconv.ParseInt(text, 10, bits(schema))
-			digits := strings.TrimPrefix(text, "-")
-			valid = err == nil && digits[0] != '+' && (digits[0] != '0' || digits == "0")
+			valid = err == nil && numberForm.MatchString(text)
 		case schema.Type.Is("number"):
 			valid = numberForm.MatchString(text)
 		case schema.Type.Is("boolean"):
