@@ -92,8 +92,8 @@ func URL(addr net.Addr, secure bool) string {
 }
 
 // limitListener limits how many connections are open. Accept waits for room in the channel
-// open, which newHTTP's ConnState hook makes when a connection ends. Unlike
-// netutil.LimitListener, it does not wrap connections, whose CloseWrite net/http needs.
+// open. When a connection ends, the ConnState hook of newHTTP makes room. Unlike
+// netutil.LimitListener, it does not wrap connections: net/http needs their CloseWrite.
 type limitListener struct {
 	net.Listener
 	open   chan struct{}
@@ -111,7 +111,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 		_ = tcp.SetWriteBuffer(socketBuffer)
 	}
 	select {
-	case l.open <- struct{}{}: // also while a Unix socket closes
+	case l.open <- struct{}{}: // even if closed is: a Unix socket still accepts for a moment
 	default:
 		select {
 		case l.open <- struct{}{}:
