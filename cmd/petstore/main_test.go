@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/x509"
@@ -8,11 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -40,35 +42,32 @@ func TestMain(m *testing.M) {
 //
 //	exits STATUS COMMAND...        run a command that must exit with STATUS
 //	capture NAME FILE REGEXP       set $NAME to the group of REGEXP in a file, or in stdout
-//	serve ARGS...                  start a server on $STORE, or with --sandbox; set $URL and $ADDR
+//	serve ARGS...                  start a server; set $URL and $ADDR
 //	shutdown                       stop it with SIGTERM; its output is in serve.out and serve.err
 //	! shutdown                     wait until it fails by itself
 //	http STATUS METHOD PATH        send a request with $KEY, if set; the response goes to stdout
 //	certify FILE                   write a certificate and its private key
 func TestScripts(t *testing.T) {
 	for kind, start := range program.Stores {
-		t.Run(kind, func(t *testing.T) { runScripts(t, kind, start(t)) })
+		t.Run(kind, func(t *testing.T) {
+			newAddress := start(t)
+			testscript.Run(t, testscript.Params{
+				Dir: "testdata/script",
+				Setup: func(env *testscript.Env) error {
+					env.Setenv("STORE", newAddress())
+					env.Setenv("EMPTY", newAddress())
+					env.Setenv("LIST", example.ListPath())
+					env.Setenv("PETSTORE_STORE", env.Getenv("STORE"))
+					env.Values["server"] = new(process)
+					return nil
+				},
+				Condition: func(name string) (bool, error) { return name == kind, nil },
+				Cmds: map[string]func(*testscript.TestScript, bool, []string){
+					"exits": exits, "capture": capture, "serve": startServer, "shutdown": shutdown, "http": request, "certify": certify,
+				},
+			})
+		})
 	}
-}
-
-func runScripts(t *testing.T, kind string, newAddress func() string) {
-	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
-		Setup: func(env *testscript.Env) error {
-			env.Setenv("STORE", newAddress())
-			env.Setenv("EMPTY", newAddress())
-			env.Setenv("LIST", example.ListPath())
-			env.Setenv("PETSTORE_STORE", env.Getenv("STORE"))
-			env.Values["server"] = new(process)
-			return nil
-		},
-		Condition: func(name string) (bool, error) {
-			return name == kind, nil
-		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "capture": capture, "serve": startServer, "shutdown": shutdown, "http": request, "certify": certify,
-		},
-	})
 }
 
 func exits(ts *testscript.TestScript, _ bool, args []string) {
@@ -85,6 +84,14 @@ func capture(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], match[1])
 }
 
+// process is a server that a script started.
+type process struct {
+	*exec.Cmd
+	ended chan struct{} // closed at its end
+}
+
+var servingLine = regexp.MustCompile(`"msg":"serving","address":"(|https?://([^"/]+))/v1"`)
+
 func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	out, err := os.Create(ts.MkAbs("serve.out"))
 	ts.Check(err)
@@ -92,24 +99,35 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	log, err := os.Create(ts.MkAbs("serve.err"))
 	ts.Check(err)
 	ctx, cancel := context.WithTimeout(context.Background(), giveUp)
-	cmd := serverCommand(ctx, ts.Getenv(keysVariable), args)
+	cmd := exec.CommandContext(ctx, service.Name, append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)...)
 	cmd.Dir, cmd.Stdout = ts.MkAbs("."), out
-	if !slices.Contains(args, "--sandbox") {
-		cmd.Env = append(cmd.Env, "PETSTORE_STORE="+ts.Getenv("STORE"))
+	cmd.Env = append(os.Environ(), "GOGC=")
+	for _, name := range []string{keysVariable, "PETSTORE_STORE"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
-	s, err := start(cmd, log)
+	stderr, err := cmd.StderrPipe()
 	ts.Check(err)
+	ts.Check(cmd.Start())
+	lines := bufio.NewReader(io.TeeReader(stderr, log))
+	var match []string
+	for match == nil {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			ts.Fatalf("the server did not start: %s", ts.ReadFile("serve.err"))
+		}
+		match = servingLine.FindStringSubmatch(line)
+	}
+	ts.Setenv("URL", match[1])
+	ts.Setenv("ADDR", match[2])
+	ended := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(io.Discard, s.rest)
-		_ = s.Wait() // shutdown checks the exit status
+		_, _ = io.Copy(io.Discard, lines)
+		_ = cmd.Wait() // shutdown checks the exit status
 		_ = log.Close()
-		close(s.ended)
+		close(ended)
 	}()
-	ts.Defer(func() { cancel(); <-s.ended })
-	*ts.Value("server").(*process) = *s
-	ts.Setenv("URL", s.address)
-	_, addr, _ := strings.Cut(s.address, "://")
-	ts.Setenv("ADDR", addr)
+	ts.Defer(func() { cancel(); <-ended })
+	*ts.Value("server").(*process) = process{cmd, ended}
 }
 
 func shutdown(ts *testscript.TestScript, fails bool, _ []string) {
@@ -182,22 +200,14 @@ func TestLastWord(t *testing.T) {
 	}
 }
 
-// testEnvironment returns an environment with a fixed key.
-func testEnvironment(stderr io.Writer) *environment {
-	return &environment{
-		variables: map[string]string{keysVariable: fixedKey},
-		stdout:    &printer{Writer: io.Discard}, stderr: &printer{Writer: stderr},
-		exitAfter: func(time.Duration, int) {},
-	}
-}
-
-// runHere runs a command in this process, of root or not, and returns its exit status and
-// its errors.
-func runHere(ctx context.Context, root bool, args ...string) (status int, stderr string) {
+// runHere runs a command in this process, in an environment with a fixed key, and returns its
+// exit status and its errors.
+func runHere(ctx context.Context, args string, env environment) (status int, stderr string) {
 	var out bytes.Buffer
-	env := testEnvironment(&out)
-	env.root = root
-	status = run(ctx, args, env)
+	env.variables = map[string]string{keysVariable: fixedKey}
+	env.stdout, env.stderr = &printer{Writer: io.Discard}, &printer{Writer: &out}
+	env.exitAfter = func(time.Duration, int) {}
+	status = run(ctx, strings.Fields(args), &env)
 	return status, out.String()
 }
 
@@ -205,8 +215,20 @@ func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(server.Interrupted{Signal: syscall.SIGINT})
-	got, stderr := runHere(ctx, false, "health")
+	got, stderr := runHere(ctx, "health", environment{})
 	if got != 130 || !strings.HasPrefix(stderr, "petstore: interrupted: ") {
 		t.Errorf("got status %d, %s, want 130, interrupted", got, stderr)
+	}
+}
+
+// TestOddSockets checks that a socket for datagrams is refused, and so is --addr with sockets.
+func TestOddSockets(t *testing.T) {
+	t.Parallel()
+	env := environment{sockets: []net.Listener{nil}} // a socket for datagrams
+	for args, want := range map[string]string{"": "no stream", " --addr 127.0.0.1:0": "omit --addr"} {
+		got, stderr := runHere(t.Context(), "serve --store memory:"+args, env)
+		if got != 2 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: got %d, %s, want 2, %s", args, got, stderr, want)
+		}
 	}
 }

@@ -19,18 +19,18 @@ import (
 // a backup of an altered schema causes a warning.
 func TestLastWordOnFile(t *testing.T) {
 	t.Parallel()
-	broken := errors.New("broken")
-	env := new(environment)
-	_ = env.store.Set("sqlite:pets.db")
-	work := func(string) (db.Report, error) { return db.Report{Path: "copy.db"}, broken }
-	if err := onFile(env, new(cobra.Command), io.Discard, "", work).RunE(nil, nil); err != broken {
-		t.Errorf("got error %v, want %v", err, broken)
-	}
+	broken, done := errors.New("broken"), errors.New("copy.db was written")
 	var stderr strings.Builder
-	env.logger = newLogger(&printer{Writer: &stderr}, slog.LevelInfo, false)
-	work = func(string) (db.Report, error) { return db.Report{Altered: broken}, nil }
-	if err := onFile(env, new(cobra.Command), io.Discard, "", work).RunE(nil, nil); err != nil || !strings.Contains(stderr.String(), "broken") {
-		t.Errorf("altered: got %q, error %v, want a warning", &stderr, err)
+	env := &environment{logger: newLogger(&printer{Writer: &stderr}, slog.LevelInfo, false)}
+	_ = env.store.Set("sqlite:pets.db")
+	for want, report := range map[error]db.Report{done: {Path: "copy.db"}, nil: {Altered: broken}} {
+		work := func(string) (db.Report, error) { return report, want }
+		if err := onFile(env, new(cobra.Command), io.Discard, "", work).RunE(nil, nil); err != want {
+			t.Errorf("got error %v, want %v", err, want)
+		}
+	}
+	if !strings.Contains(stderr.String(), "broken") {
+		t.Errorf("altered: got %q, want a warning", &stderr)
 	}
 }
 
@@ -38,6 +38,7 @@ func TestLastWordOnFile(t *testing.T) {
 // change, also through a link, and create no file there.
 func TestRoot(t *testing.T) {
 	t.Parallel()
+	root := environment{root: true}
 	theirs := filepath.Join(t.TempDir(), "theirs")
 	link := filepath.Join(t.TempDir(), "link")
 	if err := errors.Join(os.Mkdir(theirs, 0o700), os.Symlink(theirs, link)); err != nil {
@@ -46,7 +47,7 @@ func TestRoot(t *testing.T) {
 	if os.Geteuid() == 0 {
 		for mode, want := range map[os.FileMode]string{0o770: "chmod go-w", 0o702: "chmod go-w", 0o777 | os.ModeSticky: "no store"} {
 			err := os.Chmod(theirs, mode)
-			if _, stderr := runHere(t.Context(), true, "backup", "x", "--store", "sqlite:"+filepath.Join(link, "x")); err != nil || !strings.Contains(stderr, want) {
+			if _, stderr := runHere(t.Context(), "backup x --store sqlite:"+filepath.Join(link, "x"), root); err != nil || !strings.Contains(stderr, want) {
 				t.Errorf("mode %v: got %s, error %v, want %s", mode, stderr, err, want)
 			}
 		}
@@ -60,7 +61,7 @@ func TestRoot(t *testing.T) {
 		"verify" + theirStore, "migrate" + theirStore, "backup x.db" + theirStore, "restore x.db" + theirStore,
 		"backup --store sqlite:/pets.db " + file, "restore --store sqlite:/pets.db " + file,
 	} {
-		if got, stderr := runHere(t.Context(), true, strings.Fields(command)...); got != 1 || !strings.Contains(stderr, "runuser -m -u ") {
+		if got, stderr := runHere(t.Context(), command, root); got != 1 || !strings.Contains(stderr, "runuser -m -u ") {
 			t.Errorf("%s: got status %d, %s, want 1, and how to run it", command, got, stderr)
 		}
 	}
