@@ -25,7 +25,6 @@ const (
 	podMemory  = 256 << 20       // the limit in deploy/, which counts sockets too
 	attackTime = 9 * time.Second // how long an attack lasts
 	attacker   = "the-key-of-the-attacker"
-	maxBody    = service.MaxBody
 )
 
 var path = example.ListPath()
@@ -50,7 +49,7 @@ func TestAttack(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	nested := strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000)
-	small := `{"unknown":` + strings.Repeat("[", 90) + strings.Repeat(`{"":0},`, maxBody/7-50) + "0" + strings.Repeat("]", 90) + "}"
+	small := `{"unknown":` + strings.Repeat("[", 90) + strings.Repeat(`{"":0},`, service.MaxBody/7-50) + "0" + strings.Repeat("]", 90) + "}"
 	for name, a := range map[string]attack{
 		"unfinished headers": {
 			connections: 4000, tls: true, slowly: true,
@@ -58,7 +57,7 @@ func TestAttack(t *testing.T) {
 		},
 		"slow bodies": {
 			connections: 4000, slowly: true,
-			text: header("POST", path, maxBody) + strings.TrimRight(example.BodyNamed(strings.Repeat("x", 60_000)), "}"),
+			text: header("POST", path, service.MaxBody) + strings.TrimRight(example.BodyNamed(strings.Repeat("x", 60_000)), "}"),
 		},
 		"headers without a body":     {connections: 540, text: header("POST", path, 1), slowly: true, renewed: true},
 		"bodies of small objects":    {connections: 380, text: strings.Repeat(header("POST", path, len(small))+small, 40), slowly: true, renewed: true},

@@ -62,10 +62,10 @@ func TestRollingRestart(t *testing.T) {
 	for i := range 8 {
 		address := fmt.Sprintf("%s: 192.0.2.%d", clientAddress, i)
 		clients.Go(func() {
-			creator, lister := newHTTPClient(), newHTTPClient()
+			c := newHTTPClient()
 			for !ended.Load() && !t.Failed() {
-				status, _, err := program.Send(t.Context(), creator, "POST", url+example.ListPath(), example.Body(), address)
-				listed, _, listErr := program.Send(t.Context(), lister, "GET", url+example.ListPath(), "", address)
+				status, _, err := program.Send(t.Context(), c, "POST", url+example.ListPath(), example.Body(), address)
+				listed, _, listErr := program.Send(t.Context(), c, "GET", url+example.ListPath(), "", address)
 				if err := errors.Join(err, listErr); err != nil || status != http.StatusCreated || listed != http.StatusOK {
 					t.Errorf("got %d from a create and %d from a list, error %v", status, listed, err)
 				}

@@ -65,7 +65,10 @@ func TestPrograms(t *testing.T) {
 				{"an unknown key", service, "unknown", "a valid API key is required"},
 				{"an error of a proxy", proxy(http.StatusBadGateway), program.Key, "502"},
 				{"a success of a proxy", proxy(http.StatusOK), program.Key, "<h1>|html"},
-				{"pages that never end", endless(service), program.Key, "no further pets"},
+				{"pages that never end", func(w http.ResponseWriter, r *http.Request) {
+					r.URL.RawQuery = "limit=2"
+					service(w, r)
+				}, program.Key, "no further pets"},
 				{"responses that are always cut", func(w http.ResponseWriter, r *http.Request) { sendHalf(w, r, service) }, program.Key, ""},
 			} {
 				got, err := shell(t, dir, serve(t, c.h), c.key, run)
@@ -147,14 +150,6 @@ func proxy(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, "<h1>Bad Gateway</h1>")
-	}
-}
-
-// endless always answers with the first page, as mocks do.
-func endless(service http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		r.URL.RawQuery = "limit=2"
-		service(w, r)
 	}
 }
 
