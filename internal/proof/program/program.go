@@ -99,9 +99,8 @@ func Send(ctx context.Context, c *http.Client, method, url, body string, header 
 	return response.StatusCode, string(received), err
 }
 
-// Serve runs "petstore serve" until the test ends, from .bin of a package two folders below
-// internal, and returns once it listens at addr. It accepts Key, unless the environment of the
-// test has other keys. log may be nil.
+// Serve runs .bin/petstore for a package of internal/proof until the test ends, and returns once
+// it listens at addr. The program accepts Key unless PETSTORE_API_KEYS is set. log may be nil.
 func Serve(t testing.TB, log io.Writer, addr string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("../../../.bin/petstore", append([]string{"serve", "--addr", addr}, args...)...)

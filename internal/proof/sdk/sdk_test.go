@@ -166,8 +166,9 @@ func newDir(t *testing.T, file, text string) string {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "client")
 	root, err := filepath.Abs("../../..")
-	err = errors.Join(err, os.Symlink(root, filepath.Join(parent, "petstore")), os.Mkdir(dir, 0o700))
-	if err := errors.Join(err, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600)); err != nil {
+	err = errors.Join(err, os.Symlink(root, filepath.Join(parent, "petstore")), os.Mkdir(dir, 0o700),
+		os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	return dir
