@@ -54,7 +54,7 @@ func TestRollingRestart(t *testing.T) {
 	url := "https://" + startNginx(t, replicas...).https
 	var running []*exec.Cmd
 	for _, replica := range replicas {
-		running = append(running, program.Serve(t, t.Output(), replica, "--store", store))
+		running = append(running, program.Serve(t, t.Output(), replica, "--store", store, "--log-level", "warn"))
 	}
 	var clients sync.WaitGroup
 	var ended atomic.Bool
@@ -84,7 +84,7 @@ func TestRollingRestart(t *testing.T) {
 			t.Errorf("after SIGTERM: got %v, want exit status 0", err)
 		}
 		more()
-		program.Serve(t, t.Output(), replica, "--store", store)
+		program.Serve(t, t.Output(), replica, "--store", store, "--log-level", "warn")
 	}
 	more()
 	ended.Store(true)
@@ -160,6 +160,9 @@ func TestClientLimit(t *testing.T) {
 		ctx, reset := context.WithCancel(t.Context())
 		resets <- reset
 		want(ctx, fmt.Sprintf("2001:db8::%x", i), 0)
+		if ctx.Err() == nil {
+			t.Fatalf("the replica got %d requests, want 50", i)
+		}
 	}
 	want(t.Context(), "2001:db8::ffff:1", http.StatusTooManyRequests)
 	want(t.Context(), "2001:db8:0:1::1", http.StatusOK)
