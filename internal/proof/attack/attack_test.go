@@ -83,9 +83,12 @@ func measure(t *testing.T, a attack, certificates string) {
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		MaxConnsPerHost: 1, // a second one might have to wait until some of the attacker's close
 	}}
+	var slowest time.Duration
 	send := func(want int, method, query, body string) {
 		t.Helper()
-		status, text, err := program.Send(t.Context(), c, method, scheme+"://"+addr+example.ListPath()+query, body)
+		begin := time.Now()
+		status, text, err := program.Send(t.Context(), c, method, scheme+"://"+addr+path+query, body)
+		slowest = max(slowest, time.Since(begin))
 		if err != nil || status != want {
 			t.Errorf("%s with another key: got %d %.200s, error %v, want %d", method, status, text, err, want)
 		}
@@ -99,19 +102,12 @@ func measure(t *testing.T, a attack, certificates string) {
 			}
 		}()
 	}
-	slowest, held := time.Duration(0), int64(0)
-	reads := true
-	for end := time.Now().Add(attackTime); time.Now().Before(end); reads = !reads {
-		begin := time.Now()
-		if reads {
-			send(http.StatusOK, "GET", fmt.Sprint("?after=", 1<<40), "") // there is none
-		} else {
-			send(http.StatusCreated, "POST", "", example.Body())
-		}
-		slowest = max(slowest, time.Since(begin))
+	var peak, held int64
+	for end := time.Now().Add(attackTime); time.Now().Before(end); {
+		send(http.StatusOK, "GET", fmt.Sprint("?after=", 1<<40), "") // there is none
+		send(http.StatusCreated, "POST", "", example.Body())
 		held = max(held, queued(t, addr))
 	}
-	var peak int64
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")
 	if _, err := fmt.Sscan(rest, &peak); err != nil {
