@@ -54,8 +54,7 @@ func wantRefused(t testing.TB, s store.Store, p pets.NewPet, key pets.Idempotenc
 	}
 }
 
-// testPets lists an empty store, pets with gaps between their identifiers, and
-// created pets.
+// testPets lists an empty store, and pets with gaps between their identifiers.
 func testPets(t *testing.T, f Factory) {
 	s := f.open(t)
 	for _, q := range listQueries() {
@@ -71,23 +70,18 @@ func testPets(t *testing.T, f Factory) {
 			all = append(all, pet)
 		}
 	}
-	for i := range 2 {
-		afters := []int64{math.MinInt64, -1, 0, pets.MaxID, math.MaxInt64}
-		for _, p := range all {
-			afters = append(afters, p.ID-1, p.ID)
-		}
-		for _, q := range listQueries() {
-			for _, q.Limit = range []int{1, 4, len(all) - 1, len(all), 5000} {
-				for _, q.After = range afters {
-					wantList(t, s, all, q)
-				}
-			}
-			if t.Failed() {
-				return
+	afters := []int64{math.MinInt64, -1, 0, pets.MaxID, math.MaxInt64}
+	for _, p := range all {
+		afters = append(afters, p.ID-1, p.ID)
+	}
+	for _, q := range listQueries() {
+		for _, q.Limit = range []int{1, 4, len(all) - 1, len(all), 5000} {
+			for _, q.After = range afters {
+				wantList(t, s, all, q)
 			}
 		}
-		for _, p := range example.Pets(26 + 4*i)[22+4*i:] {
-			all = append(all, mustCreate(t, s, p))
+		if t.Failed() {
+			return
 		}
 	}
 }
