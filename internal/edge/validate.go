@@ -97,7 +97,8 @@ func checkText(schema *openapi3.Schema, values []string) string {
 		switch {
 		case schema.Type.Is("integer"):
 			_, err := strconv.ParseInt(text, 10, bits(schema))
-			valid = err == nil && numberForm.MatchString(text)
+			digits := strings.TrimPrefix(text, "-")
+			valid = err == nil && digits[0] != '+' && (digits[0] != '0' || digits == "0")
 		case schema.Type.Is("number"):
 			valid = numberForm.MatchString(text)
 		case schema.Type.Is("boolean"):
