@@ -49,7 +49,7 @@ func TestFaultUnderLoad(t *testing.T) {
 }
 
 // TestOutage checks that calls fail with Unavailable while the only server is down. A read does
-// so too if it may have been sent.
+// so too if it may have been sent. Close does not wait for a server that hangs.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -72,6 +72,13 @@ func TestOutage(t *testing.T) {
 	d.mustInsert(t)
 	if err := d.Ping(t.Context()); err != nil || d.unreachableSince.Load() != 0 {
 		t.Errorf("Ping after the outage: got error %v, unreachable since %d", err, d.unreachableSince.Load())
+	}
+	server.Hang()
+	short, cancel = context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, _ = d.count(short)
+	if err := d.Close(); err == nil {
+		t.Error("Close while the server hangs: got no error")
 	}
 }
 
