@@ -159,8 +159,7 @@ func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 func init() {
 	cobra.AddTemplateFunc("flags", func(flags *pflag.FlagSet) string {
-		const values = "[=true|false]"
-		return strings.ReplaceAll(flags.FlagUsagesWrapped(100), values, strings.Repeat(" ", len(values)))
+		return strings.ReplaceAll(flags.FlagUsagesWrapped(100), "[=true|false]", "             ")
 	})
 }
 
