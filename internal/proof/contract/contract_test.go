@@ -2,7 +2,6 @@ package contract
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"log/slog"
 	"net"
@@ -87,11 +86,9 @@ func serve(t *testing.T, st store.Store) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- srv.Run(ctx) }()
+	go func() { ended <- srv.Run(t.Context()) }()
 	t.Cleanup(func() {
-		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("Run: got error %v, want none", err)
 		}
