@@ -1,16 +1,5 @@
 // Package example has the fixtures of all tests: who replaces the resource changes them
 // here. Valid values come from the examples of the document.
-//
-//	p := example.Pet()                           // a pets.NewPet with defaults, with its own name
-//	example.Named("Tom")                         // the same with another name
-//	example.Numbered(3), example.Pets(3)         // pets that differ in every property
-//	example.Body()                               // {"name":"Frank 1","categoryId":1}, the next Frank 2
-//	example.Body(`"x":1`)                        // with another property
-//	example.BodyNamed("Tom")                     // with another name
-//	example.LongText(32<<10)                     // a text of 32 KiB
-//	example.ListPath(), example.PetPath(7)      // /v1/pets, /v1/pets/7
-//	example.Operations().Post.OperationID       // createPet
-//	example.Filters()["status=sold"]             // the queries of the list that filter
 package example
 
 import (
@@ -113,7 +102,8 @@ func Numbered(n int) pets.NewPet {
 	return p
 }
 
-// Filters returns what the filters of the list select, by the query of a request.
+// Filters returns what the filters of the list select, by the query of a request, such as
+// status=sold.
 func Filters() map[string]pets.ListQuery {
 	return map[string]pets.ListQuery{
 		"status=available": {Status: pets.Available},
