@@ -40,8 +40,8 @@ func (h history) differs(name, value string) bool {
 // fields are JSON values by place, such as .owner.name. Those of the items of a list are joined.
 type fields map[string]string
 
-// add adds a value. Equal times and equal numbers get the same text. null is "" like a missing
-// value, and objects and lists are told from it.
+// add adds a value as a text that is the same for equal times and equal numbers: "" for null, as
+// for a missing value, and "{}" for an object or a list.
 func (f fields) add(place string, v any) {
 	number, _ := v.(json.Number)
 	switch at := instant(v); {
