@@ -71,7 +71,7 @@ func (f *inFlight) leave(key string) {
 // run calls handle when the request may run: first among those of its key, then among all.
 // It returns errOverloaded if too many wait, or ctx ends before.
 func (f *inFlight) run(ctx context.Context, s *share, handle func() error) error {
-	if s.running.Acquire(ctx, 1) != nil {
+	if !acquire(ctx, s.running) {
 		return errOverloaded
 	}
 	defer s.running.Release(1)
@@ -79,9 +79,14 @@ func (f *inFlight) run(ctx context.Context, s *share, handle func() error) error
 		return errOverloaded
 	}
 	defer f.admitted.Release(1)
-	if f.running.Acquire(ctx, 1) != nil {
+	if !acquire(ctx, f.running) {
 		return errOverloaded
 	}
 	defer f.running.Release(1)
 	return handle()
+}
+
+// acquire waits for a place until ctx ends. It asks ctx for its channel only if it must wait.
+func acquire(ctx context.Context, places *semaphore.Weighted) bool {
+	return places.TryAcquire(1) || places.Acquire(ctx, 1) == nil
 }

@@ -172,7 +172,7 @@ func (h *Handler) Bind(into any, c echo.Context) error {
 	if len(call.body) == 0 {
 		return io.EOF
 	}
-	if h.inFlight.decoding.Acquire(ctx, 1) != nil {
+	if !acquire(ctx, h.inFlight.decoding) {
 		return errOverloaded
 	}
 	defer h.inFlight.decoding.Release(1)
