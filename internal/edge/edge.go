@@ -186,11 +186,10 @@ var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // requestID returns the client's X-Request-Id if it is well-formed, or else a new one.
 func requestID(r *http.Request) string {
-	id := r.Header.Get("X-Request-Id")
-	if id == "" || !requestIDForm.MatchString(id) {
-		return rand.Text()
+	if id := r.Header.Get("X-Request-Id"); requestIDForm.MatchString(id) {
+		return id
 	}
-	return id
+	return rand.Text()
 }
 
 // recoverPanics turns a panic into an error, with the stack for the log.

@@ -165,8 +165,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	s.options.Handler.ServeHTTP(response, r)
 	response.announceClose() // if the handler has written nothing
 	if !response.body.ended {
-		// If the connection closed at once, a client that is still sending would be reset, and
-		// lose the response.
+		// If the connection closed at once, a client that is still sending would lose the response.
 		controller := http.NewResponseController(w)
 		_ = controller.Flush()
 		_ = controller.SetReadDeadline(time.Now().Add(lingerTimeout))
