@@ -155,19 +155,21 @@ func TestClients(t *testing.T) {
 // text returns the text of one file, or of none.
 func text(file string) string { return matching("^" + regexp.QuoteMeta(file) + "$")[file] }
 
-// TestPages checks that the files, make targets, flags and metrics that pages name exist. A
+// TestPages checks that the files, tests, make targets, flags and metrics that pages name exist. A
 // flag or a metric exists if a string of the program is its name.
 func TestPages(t *testing.T) {
 	source, makefile := strings.Join(slices.Collect(maps.Values(program())), "\n"), text("Makefile")
 	inProgram := func(name string) bool { return strings.Contains(source, `"`+name+`"`) }
 	flags, suffix := regexp.MustCompile(`--[a-z-]+`), regexp.MustCompile(`_(count|bucket|sum)$`)
-	pages := matching(`^(\.github/|deploy/.*)?[^/]*\.md$|^deploy/.*(prometheus/|/alerts)`)
+	pages := matching(`^(\.github/|deploy/.*|internal/.*)?[^/]*\.md$|^deploy/.*(prometheus/|/alerts)`)
+	tests := strings.Join(slices.Collect(maps.Values(matching(`_test\.go$`))), "\n")
 	for _, c := range []struct {
 		kind, pattern string // the first group is a name
 		exists        func(page, name string) bool
 	}{
 		{"link", `\]\(([^:)#]+)[)#]`, func(page, name string) bool { return exists(path.Join(path.Dir(page), name)) }},
 		{"file", "`((?:cmd|deploy|gen|internal|\\.\\w+)/[^` ]*)`", func(_, name string) bool { return exists(name) || removed(name) }},
+		{"test", "`(Test\\w+)`", func(_, name string) bool { return strings.Contains(tests, "func "+name+"(") }},
 		{"target", "`make ([a-z-]+)", func(_, name string) bool { return strings.Contains(makefile, "\n"+name+":") }},
 		{"flag in", "(`--[^`]*|" + service.Name + " [a-z][^`\n]*)", func(page, command string) bool {
 			for _, flag := range flags.FindAllString(command, -1) {
