@@ -207,7 +207,7 @@ func askReady(ctx context.Context, addr, url string) error {
 		return nil
 	}
 	reason, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10)) // such as a server that expects HTTPS
-	return fmt.Errorf("%s: the server is not ready: %s: %s", addr, response.Status, reason)
+	return fmt.Errorf("%s is not ready; see its log, or correct --tls-cert: %s: %s", addr, response.Status, reason)
 }
 
 // version and commit are set by the linker.

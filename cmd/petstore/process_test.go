@@ -152,7 +152,7 @@ func unread(t *testing.T, args, until string, want int, fail func(url string)) {
 			out.mu.Unlock()
 		}
 		got, stderr := runHere(t.Context(), "health --addr "+l.Addr().String(), environment{})
-		if got != 1 || !strings.Contains(stderr, "is not ready: 503 ") {
+		if got != 1 || !strings.Contains(stderr, "correct --tls-cert: 503 ") {
 			t.Errorf("health: got %d, %s, want 1, and the status", got, stderr)
 		}
 	}
