@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"regexp"
@@ -13,41 +14,23 @@ import (
 	"unicode/utf8"
 )
 
-// How many bytes of a line of the log a value may take. Together they are less than 2 KiB,
-// which syslog takes whole (RFC 5424): a line has one text or error, and three other values
-// that a client or a file names.
-const (
-	textLimit  = 900 // of a message or an error, which may have a stack
-	valueLimit = 200
-)
-
-// newLogger returns a logger that writes to out, and cuts what is long.
+// newLogger returns a logger that writes to out.
 func newLogger(out *printer, level slog.Level, asJSON bool) *slog.Logger {
-	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		limit := valueLimit
-		switch a.Key {
-		case slog.LevelKey:
-			if level, ok := a.Value.Any().(slog.Level); ok {
-				return slog.String(a.Key, level.String()) // which allocates nothing, unlike Value.String
-			}
-		case slog.MessageKey, "error":
-			limit = textLimit
-		}
-		if kind := a.Value.Kind(); kind == slog.KindString || kind == slog.KindAny {
-			a.Value = slog.StringValue(out.cut(a.Value.String(), limit))
-		}
-		return a
-	}}
+	options := &slog.HandlerOptions{Level: level}
 	if asJSON {
 		return slog.New(slog.NewJSONHandler(out, options))
 	}
 	return slog.New(slog.NewTextHandler(out, options))
 }
 
+// maxLine is how many bytes a line of the log may have. Syslog takes as many whole (RFC 5424).
+const maxLine = 2 << 10
+
 // printer writes text. It replaces what could move a terminal's cursor, colour the text or
 // change its direction, hides secrets, and knows whether the text can be written.
 type printer struct {
 	io.Writer
+	limit   int            // of the bytes of one Write, which cuts longer text; 0 for none
 	pattern *regexp.Regexp // of secrets; nil for none
 	secrets [][]byte       // others, the longest first, because others may be parts of it
 
@@ -71,7 +54,7 @@ func (p *printer) Write(text []byte) (int, error) {
 		p.since = time.Now()
 	}
 	p.mu.Unlock()
-	_, err := p.Writer.Write(p.clean(text))
+	_, err := p.Writer.Write(p.shorten(p.clean(text)))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
@@ -131,22 +114,27 @@ func visible(r rune) rune {
 	return utf8.RuneError
 }
 
-// cut returns text, or its beginning and a mark if it would take more than limit bytes of
-// the log. Long text is cleaned first: a part of a secret would not be recognised, and
-// what is left takes one more byte at most if it is escaped.
-func (p *printer) cut(text string, limit int) string {
-	if len(text)*len(`\u001b`) <= limit {
+// shorten returns text, or at most limit bytes of it: a line of JSON with its long values cut, or
+// other text without its middle.
+func (p *printer) shorten(text []byte) []byte {
+	if p.limit == 0 || len(text) <= p.limit {
 		return text
 	}
-	text = string(p.clean([]byte(text)))
-	for i, r := range text {
-		limit -= utf8.RuneLen(r)
-		if strings.ContainsRune("\n\t\"\\", r) {
-			limit--
+	const mark = "...(cut)..."
+	var line map[string]any
+	if json.Unmarshal(text, &line) != nil {
+		half := (p.limit - len(mark)) / 2
+		begin, end := text[:half], text[len(text)-half:]
+		return slices.Concat(bytes.ToValidUTF8(begin, nil), []byte(mark), bytes.ToValidUTF8(end, nil))
+	}
+	for limit := p.limit / 2; len(text) > p.limit && limit > 0; limit /= 2 {
+		for name, value := range line {
+			if value, ok := value.(string); ok && len(value) > limit {
+				line[name] = strings.ToValidUTF8(value[:limit], "") + mark
+			}
 		}
-		if limit < 0 {
-			return text[:i] + "...(cut)"
-		}
+		text, _ = json.Marshal(line)
+		text = append(text, '\n')
 	}
 	return text
 }

@@ -40,7 +40,7 @@ func main() {
 	os.Exit(run(server.UntilSignal(context.Background()), os.Args[1:], &environment{
 		variables:   variables,
 		stdout:      &printer{Writer: os.Stdout},
-		stderr:      &printer{Writer: os.Stderr},
+		stderr:      &printer{Writer: os.Stderr, limit: maxLine},
 		terminal:    isTerminal(os.Stderr),
 		interactive: isTerminal(os.Stdin) && isTerminal(os.Stdout) && isTerminal(os.Stderr),
 		root:        os.Geteuid() == 0,
@@ -89,7 +89,7 @@ func run(ctx context.Context, args []string, env *environment) int {
 	case interrupted && !env.serving:
 		status, text = 128+int(cause.Signal), cause.Error()+": "+text
 	}
-	fmt.Fprintf(env.stderr, "%s: %s\n", service.Name, env.stderr.cut(text, 2*textLimit))
+	fmt.Fprintf(env.stderr, "%s: %s\n", service.Name, text)
 	return status
 }
 
