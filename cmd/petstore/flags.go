@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -105,18 +106,13 @@ func fixedKeys(variables map[string]string) ([]string, error) {
 	return fixed, nil
 }
 
-// parseDays parses a positive duration: a number of days, such as 30d, or one in Go's form.
-func parseDays(text string) (time.Duration, error) {
-	days, isDays := strings.CutSuffix(text, "d")
-	n, err := strconv.ParseUint(days, 10, 16)
-	d := time.Duration(n) * 24 * time.Hour
-	if !isDays {
-		d, err = time.ParseDuration(text)
-	}
-	if err != nil || d <= 0 {
+// parseLifetime parses a positive duration, also in days.
+func parseLifetime(text string) (time.Duration, error) {
+	d, err := model.ParseDuration(text)
+	if err != nil || d == 0 {
 		return 0, errors.New("it must be a duration such as 30d, 12h or 90m")
 	}
-	return d, nil
+	return time.Duration(d), nil
 }
 
 // parseNetworks parses networks and addresses.

@@ -58,7 +58,7 @@ makes it, and prints where to standard error.`,
 			return nil
 		},
 	}
-	addFlag(cmd.Flags(), &lifetime, parseDays, "expires-in", "the `duration` after which the key expires, such as 30d or 12h; else never")
+	addFlag(cmd.Flags(), &lifetime, parseLifetime, "expires-in", "the `duration` after which the key expires, such as 30d or 12h; else never")
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "allow the key to list and get pets, but not to add any")
 	return onStore(env, cmd)
 }
