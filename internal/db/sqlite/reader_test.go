@@ -51,6 +51,7 @@ func TestReading(t *testing.T) {
 				if c.readOnly || c.other {
 					cmd.Env = append(cmd.Env, nobodyEnv+"=1")
 					chmod(t, filepath.Dir(filepath.Dir(path)), 0o755) // and of target
+					chmod(t, filepath.Dir(path), 0o755)
 					chmod(t, filepath.Dir(target), 0o777)
 					for suffix := range contents(t, path) {
 						chmod(t, path+suffix, 0o444)
