@@ -18,9 +18,6 @@ type Kind struct {
 	Status int
 }
 
-// String returns the code.
-func (k Kind) String() string { return k.Code }
-
 // The kinds that the engines return. An error of another type is Internal; see KindOf.
 var (
 	Internal    = Kind{"internal", 500}    // the service failed; a write may or may not have happened
