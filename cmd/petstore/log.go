@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -34,9 +34,8 @@ type printer struct {
 	pattern *regexp.Regexp // of secrets; nil for none
 	secrets [][]byte       // others, the longest first, because others may be parts of it
 
-	mu     sync.Mutex
-	since  time.Time // when the first Write began that has failed or not returned; zero if the last succeeded
-	failed []byte    // what the last Write failed to write
+	since  atomic.Int64           // when the first Write began that has failed or not returned, in nanoseconds; 0 if the last succeeded
+	failed atomic.Pointer[[]byte] // what the last Write failed to write
 }
 
 // hide makes p hide what matches pattern, and secrets.
@@ -48,19 +47,14 @@ func (p *printer) hide(pattern *regexp.Regexp, secrets []string) {
 }
 
 func (p *printer) Write(text []byte) (int, error) {
-	p.mu.Lock()
-	p.failed = nil
-	if p.since.IsZero() {
-		p.since = time.Now()
-	}
-	p.mu.Unlock()
+	p.failed.Store(nil)
+	p.since.CompareAndSwap(0, time.Now().UnixNano())
 	_, err := p.Writer.Write(p.shorten(p.clean(text)))
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if err != nil {
-		p.failed = bytes.Clone(text)
+		failed := bytes.Clone(text)
+		p.failed.Store(&failed)
 	} else {
-		p.since = time.Time{}
+		p.since.Store(0)
 	}
 	return len(text), err
 }
@@ -68,16 +62,11 @@ func (p *printer) Write(text []byte) (int, error) {
 // blocked reports whether nothing could be written for 5 s. It tries again what failed,
 // because a server that is not ready may have nothing else to write.
 func (p *printer) blocked() bool {
-	p.mu.Lock()
-	failed := p.failed
-	p.failed = nil
-	p.mu.Unlock()
-	if failed != nil {
-		_, _ = p.Write(failed) // which notes the error
+	if failed := p.failed.Swap(nil); failed != nil {
+		_, _ = p.Write(*failed) // which notes the error
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return !p.since.IsZero() && time.Since(p.since) > 5*time.Second
+	since := p.since.Load()
+	return since != 0 && time.Since(time.Unix(0, since)) > 5*time.Second
 }
 
 // clean hides secrets, and replaces all but line feeds, tabs and what is visible.

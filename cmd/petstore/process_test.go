@@ -142,15 +142,12 @@ func unread(t *testing.T, args, until string, want int, fail func(url string)) {
 		}
 	}
 	if strings.Contains(until, "serving") {
-		came := time.Now()
+		came := time.Now().UnixNano()
 		go env.logger.Info("a line") // which nobody reads
-		for waits := false; !waits; time.Sleep(time.Millisecond) {
-			out.mu.Lock()
-			if waits = out.since.After(came); waits {
-				out.since = time.Now().Add(-6 * time.Second)
-			}
-			out.mu.Unlock()
+		for out.since.Load() < came {
+			time.Sleep(time.Millisecond)
 		}
+		out.since.Store(time.Now().Add(-6 * time.Second).UnixNano())
 		got, stderr := runHere(t.Context(), "health --addr "+l.Addr().String(), environment{})
 		if got != 1 || !strings.Contains(stderr, "correct --tls-cert: 503 ") {
 			t.Errorf("health: got %d, %s, want 1, and the status", got, stderr)
