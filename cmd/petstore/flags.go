@@ -136,30 +136,26 @@ var urlForm = regexp.MustCompile(`^(?i:https?)://` +
 	`([0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?` +
 	`(/([0-9A-Za-z._~-]|%[0-9A-Fa-f]{2})*)*$`)
 
-// isURL reports whether text has that form and no impossible IP address or port.
-func isURL(text string) bool {
+// parseURL accepts "" or a URI of that form, with an IP address and a port that can exist.
+func parseURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err == nil && u.Port() != "" {
 		_, err = strconv.ParseUint(u.Port(), 10, 16)
 	}
-	return err == nil && urlForm.MatchString(text)
+	if text != "" && (err != nil || !urlForm.MatchString(text)) {
+		return "", errors.New("it must be a URI in ASCII without user, query or fragment, such as https://api.example.com/v1")
+	}
+	return text, nil
 }
 
 // parseOrigins parses the origins of web pages.
 func parseOrigins(text string) ([]string, error) {
 	all := strings.Split(text, ",")
 	for _, origin := range all {
-		if !isURL(origin) || strings.ToLower(origin) != origin || strings.Count(origin, "/") != len("//") {
+		_, err := parseURL(origin)
+		if err != nil || strings.ToLower(origin) != origin || strings.Count(origin, "/") != len("//") {
 			return nil, fmt.Errorf("%q is no origin, such as https://app.example.com, in the form that browsers send", origin)
 		}
 	}
 	return all, nil
-}
-
-// parsePublicURL accepts a public URL.
-func parsePublicURL(text string) (string, error) {
-	if text != "" && !isURL(text) {
-		return "", errors.New("it must be a URI in ASCII without user, query or fragment, such as https://api.example.com/v1")
-	}
-	return text, nil
 }
