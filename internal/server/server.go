@@ -156,39 +156,61 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.TLS != nil {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 	}
-	// Of chunked and old requests, a proxy may see another end than net/http (RFC 9112, section 6.1).
-	last := s.stopping.Load() || !r.ProtoAtLeast(1, 1) || len(r.TransferEncoding) > 0
-	b := &body{ReadCloser: r.Body, ended: r.ContentLength == 0}
-	if last || !b.ended { // net/http would read the rest of a body before the response
+	if !r.ProtoAtLeast(1, 1) || len(r.TransferEncoding) > 0 {
+		// A proxy may see another end of the request than net/http (RFC 9112, section 6.1).
 		w.Header().Set("Connection", "close")
 	}
-	if !last {
-		b.response = w.Header()
-	}
-	r.Body = b
-	s.options.Handler.ServeHTTP(w, r)
-	if !b.ended {
+	response := &responseWriter{w, s, body{r.Body, r.ContentLength == 0}}
+	r.Body = &response.body
+	s.options.Handler.ServeHTTP(response, r)
+	response.announceClose() // if the handler has written nothing
+	if !response.body.ended {
 		// If the connection closed at once, a client that is still sending would lose the response.
 		controller := http.NewResponseController(w)
 		_ = controller.Flush()
 		_ = controller.SetReadDeadline(time.Now().Add(lingerTimeout))
-		_, _ = io.Copy(io.Discard, b)
+		_, _ = io.Copy(io.Discard, &response.body)
 	}
 }
 
-// body is the body of a request. Once it is read to its end, the connection may be used again.
+// responseWriter closes the connection after the response if the server stops, or if the
+// request has an unread body, whose rest net/http would read before the response.
+type responseWriter struct {
+	http.ResponseWriter
+	server *Server
+	body   body // of the request
+}
+
+// announceClose sets Connection: close, upon which net/http closes the connection. It has no
+// effect once the header is written.
+func (w *responseWriter) announceClose() {
+	if w.server.stopping.Load() || !w.body.ended {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+func (w *responseWriter) WriteHeader(status int) {
+	w.announceClose()
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *responseWriter) Write(p []byte) (int, error) {
+	w.announceClose()
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// body is the body of a request.
 type body struct {
 	io.ReadCloser
-	ended    bool        // or empty
-	response http.Header // nil if the connection must close all the same
+	ended bool // it was read to its end, or is empty
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF {
-		b.ended = true
-		b.response.Del("Connection")
-	}
+	b.ended = b.ended || err == io.EOF
 	return n, err
 }
 

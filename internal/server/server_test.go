@@ -197,9 +197,15 @@ func TestDrain(t *testing.T) {
 			if r := s.get("/readyz"); r.StatusCode != 200 || r.Close {
 				s.Errorf("before: got %d, close %v, want 200, false", r.StatusCode, r.Close)
 			}
-			conn := s.dial()
+			conn, inFlight := s.dial(), make(chan http.Response, 1)
+			go func() { inFlight <- s.get("/hang") }()
+			<-s.handler.running
 			s.cancel(cause)
 			time.Sleep(arrivalTime / 2)
+			s.handler.done <- struct{}{}
+			if r := <-inFlight; r.StatusCode != 200 || !r.Close {
+				s.Errorf("a request in flight at %v: got %d, close %v, want 200, true", cause, r.StatusCode, r.Close)
+			}
 			if drain > 0 {
 				conn = s.dial()
 			} else {
