@@ -106,7 +106,7 @@ func fixedKeys(variables map[string]string) ([]string, error) {
 	return fixed, nil
 }
 
-// parseLifetime parses a positive duration, also in days.
+// parseLifetime parses a positive duration, such as 30d or 1h30m, in units from y to ms.
 func parseLifetime(text string) (time.Duration, error) {
 	d, err := model.ParseDuration(text)
 	if err != nil || d == 0 {
@@ -136,7 +136,7 @@ var urlForm = regexp.MustCompile(`^(?i:https?)://` +
 	`([0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?` +
 	`(/([0-9A-Za-z._~-]|%[0-9A-Fa-f]{2})*)*$`)
 
-// parseURL accepts "" or a URI of that form, with an IP address and a port that can exist.
+// parseURL returns text if it is empty, or if it matches urlForm and its IP address and port can exist.
 func parseURL(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err == nil && u.Port() != "" {

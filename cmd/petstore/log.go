@@ -23,19 +23,21 @@ func newLogger(out *printer, level slog.Level, asJSON bool) *slog.Logger {
 	return slog.New(slog.NewTextHandler(out, options))
 }
 
-// maxLine is how many bytes a line of the log may have. Syslog takes as many whole (RFC 5424).
+// maxLine is the most bytes that a line of the log may have. Receivers of syslog take messages of
+// this size (RFC 5424, section 6.1).
 const maxLine = 2 << 10
 
 // printer writes text. It replaces what could move a terminal's cursor, colour the text or
-// change its direction, hides secrets, and knows whether the text can be written.
+// change its direction, hides secrets, cuts what is too long, and knows whether the text can
+// be written.
 type printer struct {
 	io.Writer
-	limit   int            // of the bytes of one Write, which cuts longer text; 0 for none
+	limit   int            // the most bytes of one Write; 0 for no limit
 	pattern *regexp.Regexp // of secrets; nil for none
 	secrets [][]byte       // others, the longest first, because others may be parts of it
 
-	since  atomic.Int64           // when the first Write began that has failed or not returned, in nanoseconds; 0 if the last succeeded
-	failed atomic.Pointer[[]byte] // what the last Write failed to write
+	since  atomic.Pointer[time.Time] // when the first Write began that has failed or not returned; nil after a success
+	failed atomic.Pointer[[]byte]    // what the last Write failed to write
 }
 
 // hide makes p hide what matches pattern, and secrets.
@@ -47,14 +49,15 @@ func (p *printer) hide(pattern *regexp.Regexp, secrets []string) {
 }
 
 func (p *printer) Write(text []byte) (int, error) {
+	now := time.Now()
+	p.since.CompareAndSwap(nil, &now)
 	p.failed.Store(nil)
-	p.since.CompareAndSwap(0, time.Now().UnixNano())
 	_, err := p.Writer.Write(p.shorten(p.clean(text)))
 	if err != nil {
 		failed := bytes.Clone(text)
 		p.failed.Store(&failed)
 	} else {
-		p.since.Store(0)
+		p.since.Store(nil)
 	}
 	return len(text), err
 }
@@ -66,7 +69,7 @@ func (p *printer) blocked() bool {
 		_, _ = p.Write(*failed) // which notes the error
 	}
 	since := p.since.Load()
-	return since != 0 && time.Since(time.Unix(0, since)) > 5*time.Second
+	return since != nil && time.Since(*since) > 5*time.Second
 }
 
 // clean hides secrets, and replaces all but line feeds, tabs and what is visible.
@@ -103,8 +106,9 @@ func visible(r rune) rune {
 	return utf8.RuneError
 }
 
-// shorten returns text, or at most limit bytes of it: a line of JSON with its long values cut, or
-// other text without its middle.
+// shorten returns text if it has at most limit bytes. Otherwise it cuts the long strings of a
+// JSON object, or the middle of any other text. The text must be clean: a part of a secret
+// would not be recognised.
 func (p *printer) shorten(text []byte) []byte {
 	if p.limit == 0 || len(text) <= p.limit {
 		return text
@@ -113,7 +117,7 @@ func (p *printer) shorten(text []byte) []byte {
 	var line map[string]any
 	if json.Unmarshal(text, &line) != nil {
 		half := (p.limit - len(mark)) / 2
-		begin, end := text[:half], text[len(text)-half:]
+		begin, end := text[:half], bytes.TrimLeft(text[len(text)-half:], `\"`) // the quote may have been escaped
 		return slices.Concat(bytes.ToValidUTF8(begin, nil), []byte(mark), bytes.ToValidUTF8(end, nil))
 	}
 	for limit := p.limit / 2; len(text) > p.limit && limit > 0; limit /= 2 {

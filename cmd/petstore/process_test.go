@@ -142,12 +142,13 @@ func unread(t *testing.T, args, until string, want int, fail func(url string)) {
 		}
 	}
 	if strings.Contains(until, "serving") {
-		came := time.Now().UnixNano()
+		came := time.Now()
 		go env.logger.Info("a line") // which nobody reads
-		for out.since.Load() < came {
+		for since := out.since.Load(); since == nil || since.Before(came); since = out.since.Load() {
 			time.Sleep(time.Millisecond)
 		}
-		out.since.Store(time.Now().Add(-6 * time.Second).UnixNano())
+		came = time.Now().Add(-6 * time.Second)
+		out.since.Store(&came)
 		got, stderr := runHere(t.Context(), "health --addr "+l.Addr().String(), environment{})
 		if got != 1 || !strings.Contains(stderr, "correct --tls-cert: 503 ") {
 			t.Errorf("health: got %d, %s, want 1, and the status", got, stderr)

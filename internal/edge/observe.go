@@ -52,11 +52,12 @@ func (h *Handler) logRequest(c echo.Context, call *call, err error, start time.T
 	if !log.Enabled(r.Context(), level) {
 		return
 	}
-	line := slog.NewRecord(now, level, "request", 0) // Logger would look up its caller
+	path := (&url.URL{Path: cmp.Or(r.URL.Path, "/")}).EscapedPath() // without control characters
+	line := slog.NewRecord(now, level, "request", 0)                // Logger would look up its caller
 	line.AddAttrs(
 		slog.String("method", r.Method),
 		slog.String("route", c.Path()),
-		slog.String("path", (&url.URL{Path: cmp.Or(r.URL.Path, "/")}).EscapedPath()), // without control characters
+		slog.String("path", path[:min(len(path), 500)]), // leaves room for the error
 		slog.Int("status", response.Status),
 		slog.Int64("bytes", response.Size),
 		slog.Int64("duration_us", now.Sub(start).Microseconds()),

@@ -83,8 +83,8 @@ type Store interface {
 }
 
 // A token is psk_<id>_<secret><checksum>. The checksum is the CRC-32 of the text before it, so
-// that most invalid tokens are rejected without a look-up. The secret has 150 random bits, so
-// a fast hash is enough to protect it.
+// that most invalid tokens are rejected without a look-up. The secret has at least 150 random
+// bits, so a fast hash is enough to protect it.
 var form = regexp.MustCompile(`^(psk_([0-9A-Za-z]{8})_[0-9A-Za-z]{30})([0-9A-Za-z]{6})$`)
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
