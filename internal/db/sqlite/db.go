@@ -64,15 +64,20 @@ func (d *DB) Read(ctx context.Context, f func(Conn) error) error {
 	if d.closed {
 		return db.ErrClosed
 	}
+	var conn Conn
 	select {
-	case conn := <-d.idle:
-		defer func() { d.idle <- conn }()
-		err := f(conn)
-		_ = d.faults.record(err)
-		return classify(err)
-	case <-ctx.Done():
-		return db.GaveUp(ctx.Err())
+	case conn = <-d.idle:
+	default: // most contexts make their channel when they are asked for it
+		select {
+		case conn = <-d.idle:
+		case <-ctx.Done():
+			return db.GaveUp(ctx.Err())
+		}
 	}
+	defer func() { d.idle <- conn }()
+	err := f(conn)
+	_ = d.faults.record(err)
+	return classify(err)
 }
 
 // Ping fails if no connection for reading becomes idle, the file was replaced or an fsync failed.
