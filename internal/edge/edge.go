@@ -140,22 +140,31 @@ func (h *Handler) Base() string { return h.document.Base }
 // DocsPath returns the path of the documentation page, or "" without one.
 func (h *Handler) DocsPath() string { return h.options.Docs.Path }
 
-// Stopping makes /readyz say that the server stops.
+// Stopping makes /readyz say that the server stops, and responses end their connections.
 func (h *Handler) Stopping() { h.stopping.Store(true) }
 
-// ServeHTTP implements http.Handler. Echo routes on the decoded path, so that /books/%31 is
-// /books/1. An encoded slash is data, and keeps the raw path.
+// ServeHTTP implements http.Handler. It sets the headers of every response. Echo routes on the
+// decoded path, so that /books/%31 is /books/1. An encoded slash is data, and keeps the raw path.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header, base := w.Header(), h.document.Base
+	header.Set("X-Request-Id", requestID(r))
+	header["X-Content-Type-Options"] = noSniff
+	if path := r.URL.Path; path == base || strings.HasPrefix(path, base+"/") {
+		header["Cache-Control"] = noStore
+	}
 	if !strings.Contains(strings.ToLower(r.URL.RawPath), "%2f") {
 		r.URL.RawPath = ""
 	}
 	h.echo.ServeHTTP(w, r)
 }
 
+// noSniff and noStore are header values that all responses share.
+var noSniff, noStore = []string{"nosniff"}, []string{"no-store"}
+
 // routes adds the middleware, which runs in this order, and the routes.
 func (h *Handler) routes() error {
 	e := h.echo
-	e.Use(h.commonHeaders, h.observe, recoverPanics())
+	e.Use(h.observe, recoverPanics())
 	if len(h.options.AllowOrigins) > 0 {
 		e.Use(allowOrigins(h.options.AllowOrigins))
 	}
@@ -163,23 +172,6 @@ func (h *Handler) routes() error {
 	h.addProbes()
 	h.addFiles()
 	return h.addOperations()
-}
-
-// noSniff and noStore are header values that all responses share.
-var noSniff, noStore = []string{"nosniff"}, []string{"no-store"}
-
-// commonHeaders sets the headers of every response.
-func (h *Handler) commonHeaders(next echo.HandlerFunc) echo.HandlerFunc {
-	base := h.document.Base
-	return func(c echo.Context) error {
-		header := c.Response().Header()
-		header.Set("X-Request-Id", requestID(c.Request()))
-		header["X-Content-Type-Options"] = noSniff
-		if path := c.Request().URL.Path; path == base || strings.HasPrefix(path, base+"/") {
-			header["Cache-Control"] = noStore
-		}
-		return next(c)
-	}
 }
 
 var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)

@@ -214,3 +214,21 @@ func TestReady(t *testing.T) {
 		want("503 after 0s, checks: 0")
 	})
 }
+
+// TestConnectionClose checks that a response ends its connection if the body of the request is
+// unread, or if the stop of the server has begun meanwhile.
+func TestConnectionClose(t *testing.T) {
+	s := newServer(t, Options{})
+	want := func(send, body, want string) {
+		t.Helper()
+		w := s.send(send, body)
+		got := fmt.Sprint(w.Code, w.Header()["Connection"])
+		assert(t, got == want, "got %s, want %s", got, want)
+	}
+	want("POST /v1/books", `{"title":"Emma"}`, "200 []")
+	want("GET /v1/books/1", "", "200 []")
+	want("GET /v1/books/1", "unread", "200 [close]")
+	want("POST /nothing", "unread", "404 [close]")
+	s.handle = func(c echo.Context) error { s.Stopping(); return sendTitle(c) }
+	want("GET /v1/books/1", "", "200 [close]")
+}

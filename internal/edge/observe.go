@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strconv"
 	"time"
@@ -22,6 +21,7 @@ import (
 func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
+		c.Response().Before(func() { h.announceClose(c) })
 		h.metrics.inFlight.Inc()
 		err := next(c)
 		if err != nil {
@@ -42,6 +42,15 @@ func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// announceClose has net/http close the connection after the response if the server stops, or if the
+// request has an unread body, whose rest net/http would read before the response.
+func (h *Handler) announceClose(c echo.Context) {
+	r := c.Request()
+	if h.stopping.Load() || r.ContentLength != 0 && callOf(r.Context()).body == nil {
+		c.Response().Header().Set("Connection", "close")
+	}
+}
+
 // traceparentForm matches a traceparent header (W3C Trace Context, section 3.2).
 var traceparentForm = regexp.MustCompile(`^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
@@ -52,8 +61,8 @@ func (h *Handler) logRequest(c echo.Context, call *call, err error, start time.T
 	if !log.Enabled(r.Context(), level) {
 		return
 	}
-	path := (&url.URL{Path: cmp.Or(r.URL.Path, "/")}).EscapedPath() // without control characters
-	line := slog.NewRecord(now, level, "request", 0)                // Logger would look up its caller
+	path := cmp.Or(r.URL.EscapedPath(), "/")         // without control characters
+	line := slog.NewRecord(now, level, "request", 0) // Logger would look up its caller
 	line.AddAttrs(
 		slog.String("method", r.Method),
 		slog.String("route", c.Path()),

@@ -25,7 +25,6 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -56,7 +55,7 @@ type Options struct {
 	Listeners      []net.Listener // where Handler is served
 	MaxConnections int            // how many may be open, less if the process may not open as many files; others wait
 	Drain          time.Duration  // how long to keep serving after SIGTERM or SIGHUP
-	Stopping       func()         // called when the server begins to stop
+	Stopping       func()         // called when the server begins to stop; responses should then have Connection: close
 	Failed         <-chan error   // receives a permanent failure, which ends the server; may be nil
 
 	CertFile, KeyFile string // PEM files for HTTPS; empty for HTTP
@@ -75,7 +74,6 @@ type Server struct {
 	http        *http.Server
 	listeners   []net.Listener
 	connections chan struct{} // holds a value for each open connection
-	stopping    atomic.Bool
 }
 
 // New returns a Server. It fails if the certificate cannot be used.
@@ -151,7 +149,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.stop(ctx, failure)
 }
 
-// serveHTTP calls the handler, and decides whether the connection may be used again.
+// serveHTTP calls the handler, and discards what it has not read of the request's body: if the
+// connection closed at once, a client that is still sending would lose the response.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.TLS != nil {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
@@ -160,47 +159,16 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		// A proxy may see another end of the request than net/http (RFC 9112, section 6.1).
 		w.Header().Set("Connection", "close")
 	}
-	response := &responseWriter{w, s, body{r.Body, r.ContentLength == 0}}
-	r.Body = &response.body
-	s.options.Handler.ServeHTTP(response, r)
-	response.announceClose() // if the handler has written nothing
-	if !response.body.ended {
-		// If the connection closed at once, a client that is still sending would lose the response.
+	body := &body{r.Body, r.ContentLength == 0}
+	r.Body = body
+	s.options.Handler.ServeHTTP(w, r)
+	if !body.ended {
 		controller := http.NewResponseController(w)
 		_ = controller.Flush()
 		_ = controller.SetReadDeadline(time.Now().Add(lingerTimeout))
-		_, _ = io.Copy(io.Discard, &response.body)
+		_, _ = io.Copy(io.Discard, body)
 	}
 }
-
-// responseWriter closes the connection after the response if the server stops, or if the
-// request has an unread body, whose rest net/http would read before the response.
-type responseWriter struct {
-	http.ResponseWriter
-	server *Server
-	body   body // of the request
-}
-
-// announceClose sets Connection: close, upon which net/http closes the connection. It has no
-// effect once the header is written.
-func (w *responseWriter) announceClose() {
-	if w.server.stopping.Load() || !w.body.ended {
-		w.Header().Set("Connection", "close")
-	}
-}
-
-func (w *responseWriter) WriteHeader(status int) {
-	w.announceClose()
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *responseWriter) Write(p []byte) (int, error) {
-	w.announceClose()
-	return w.ResponseWriter.Write(p)
-}
-
-// Unwrap is for http.ResponseController.
-func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // body is the body of a request.
 type body struct {
@@ -217,7 +185,6 @@ func (b *body) Read(p []byte) (int, error) {
 // stop drains the server unless the service has failed, waits for requests in flight, and
 // closes all connections.
 func (s *Server) stop(ctx context.Context, failure error) error {
-	s.stopping.Store(true)
 	s.options.Stopping()
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyStopping)
 	if failure == nil {
