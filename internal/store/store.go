@@ -66,10 +66,8 @@ const (
 )
 
 // ForgetIdempotencyKeys deletes the idempotency keys that are older than seven days, soon
-// after it is called and then every hour, until ctx ends. If deleting fails several times
-// in a row, for example because a privilege is missing, it logs only the first error.
+// after it is called and then every hour, until ctx ends.
 func ForgetIdempotencyKeys(ctx context.Context, s pets.Store, logger *slog.Logger) {
-	failed := false
 	for wait := forgetDelay; ; {
 		select {
 		case <-time.After(wait):
@@ -77,12 +75,11 @@ func ForgetIdempotencyKeys(ctx context.Context, s pets.Store, logger *slog.Logge
 			return
 		}
 		n, err := s.ForgetIdempotencyKeys(ctx, time.Now().Add(-keepIdempotencyKeys))
-		if err != nil && !failed && ctx.Err() == nil {
-			logger.Warn("old idempotency keys were not deleted", "error", err)
-		}
-		failed = err != nil
 		wait = forgetInterval
-		if n > 0 { // there may be more
+		switch {
+		case err != nil && ctx.Err() == nil:
+			logger.Warn("old idempotency keys were not deleted", "error", err)
+		case n > 0: // there may be more
 			wait = 0
 		}
 	}

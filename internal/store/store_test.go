@@ -113,7 +113,7 @@ func TestFailures(t *testing.T) {
 type forgetting struct {
 	store.Store
 	began   time.Time
-	results []int           // how many keys were forgotten; -1 is a failure
+	results []int           // how many keys were forgotten; negative if that failed
 	calls   []time.Duration // when they were made
 }
 
@@ -126,7 +126,7 @@ func (f *forgetting) ForgetIdempotencyKeys(_ context.Context, before time.Time) 
 		n, f.results = f.results[0], f.results[1:]
 	}
 	if n < 0 {
-		return 0, errors.New("broken")
+		return -n, errors.New("broken")
 	}
 	return n, nil
 }
@@ -135,7 +135,7 @@ func TestForgetIdempotencyKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour)
 		defer cancel()
-		s := &forgetting{began: time.Now(), results: []int{1000, 1, 0, -1, -1, 1000, 0, -1}}
+		s := &forgetting{began: time.Now(), results: []int{1000, 1, 0, -1000, -1, 1000, 0, -1}}
 		var log bytes.Buffer
 		store.ForgetIdempotencyKeys(ctx, s, slog.New(slog.NewTextHandler(&log, nil)))
 		const soon, hour = 10 * time.Second, time.Hour + 10*time.Second
@@ -143,8 +143,8 @@ func TestForgetIdempotencyKeys(t *testing.T) {
 		if !reflect.DeepEqual(s.calls, want) {
 			t.Errorf("got calls at %v, want %v", s.calls, want)
 		}
-		if got := strings.Count(log.String(), "level=WARN"); got != 2 {
-			t.Errorf("got %d warnings, want one for each series of failures: %s", got, &log)
+		if got := strings.Count(log.String(), "level=WARN"); got != 3 {
+			t.Errorf("got %d warnings, want one for each failure: %s", got, &log)
 		}
 	})
 }
