@@ -23,13 +23,12 @@ func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {
 // withKey calls f with the key that has the given ID.
 func (s *Store) withKey(ctx context.Context, id string, f func(k *keys.Key)) error {
 	return s.locked(ctx, func() error {
-		for i := range s.keys {
-			if s.keys[i].ID == id {
-				f(&s.keys[i])
-				return nil
-			}
+		i := slices.IndexFunc(s.keys, func(k keys.Key) bool { return k.ID == id })
+		if i < 0 {
+			return keys.ErrNotFound
 		}
-		return keys.ErrNotFound
+		f(&s.keys[i])
+		return nil
 	})
 }
 
@@ -58,16 +57,13 @@ func (s *Store) RevokeKey(ctx context.Context, id string, at time.Time) (k keys.
 }
 
 func (s *Store) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
-	for id, at := range used {
-		at = at.UTC().Truncate(time.Second)
-		err := s.withKey(ctx, id, func(k *keys.Key) {
-			if at.After(k.UsedAt) {
+	return s.locked(ctx, func() error {
+		for i := range s.keys {
+			k := &s.keys[i]
+			if at := used[k.ID].UTC().Truncate(time.Second); at.After(k.UsedAt) {
 				k.UsedAt = at
 			}
-		})
-		if err != nil && !errors.Is(err, keys.ErrNotFound) {
-			return err
 		}
-	}
-	return nil
+		return nil
+	})
 }
