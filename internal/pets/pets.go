@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -21,9 +22,6 @@ const (
 	Pending   Status = "pending"
 	Sold      Status = "sold"
 )
-
-// Valid reports whether s is one of the statuses.
-func (s Status) Valid() bool { return s == Available || s == Pending || s == Sold }
 
 // MaxID is the greatest identifier that a store assigns: 2^53-1, the greatest
 // integer that JavaScript's numbers represent exactly.
@@ -68,7 +66,7 @@ func (p NewPet) Validate() error {
 			return fault.New(fault.InvalidBody, t.name+" must not contain U+0000")
 		}
 	}
-	if !p.Status.Valid() {
+	if !slices.Contains([]Status{Available, Pending, Sold}, p.Status) {
 		return fault.New(fault.InvalidBody, "status must be one of available, pending, sold")
 	}
 	return nil
