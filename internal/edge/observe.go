@@ -113,25 +113,23 @@ type metrics struct {
 
 func newMetrics(h *Handler, registry prometheus.Registerer) *metrics {
 	auto := promauto.With(registry)
+	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "ready", Help: "1 if /readyz says ready, else 0."}, func() float64 {
+		if h.ready(context.Background()) != nil {
+			return 0
+		}
+		return 1
+	})
 	m := &metrics{
 		requests: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "http_request_duration_seconds",
 			Help:    "Time from the request's header to the end of its response.",
 			Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 8},
 		}, []string{"operation", "status"}),
+		inFlight: auto.NewGauge(prometheus.GaugeOpts{Name: "http_requests_in_flight", Help: "Requests in flight."}),
 		shed: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "requests_shed_total", Help: "Requests refused because of a limit.",
 		}, []string{"reason"}),
 	}
-	auto.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "ready", Help: "1 if /readyz says ready, else 0.",
-	}, func() float64 {
-		if h.ready(context.Background()) != nil {
-			return 0
-		}
-		return 1
-	})
-	m.inFlight = auto.NewGauge(prometheus.GaugeOpts{Name: "http_requests_in_flight", Help: "Requests in flight."})
 	m.shed.WithLabelValues("in_flight")
 	m.shed.WithLabelValues("rate")
 	return m
