@@ -28,7 +28,7 @@ func describe(err error, root string, schema *openapi3.Schema) string {
 		return errTooDeep.Error()
 	case errors.Is(err, openapi3filter.ErrInvalidRequired):
 		return root + " is required"
-	case undecodable && isInteger(decoding.GoType): // the schema accepts 7.0
+	case undecodable && decoding.GoType != nil && reflect.Zero(decoding.GoType).CanInt(): // the schema accepts 7.0
 		return placeOf(decoding.JSONPointer) + " " + describeInteger(decoding.GoType.Bits())
 	case e == nil:
 		return root + " does not match the document"
@@ -101,11 +101,6 @@ func bits(s *openapi3.Schema) int {
 		return 32
 	}
 	return 64
-}
-
-// isInteger reports whether t, which may be nil, is a type of signed integers.
-func isInteger(t reflect.Type) bool {
-	return t != nil && reflect.Int <= t.Kind() && t.Kind() <= reflect.Int64
 }
 
 func describeInteger(bits int) string {
