@@ -27,8 +27,6 @@ const (
 	Timeout = edge.DefaultTimeout
 )
 
-var _ edge.Service = (*service)(nil)
-
 type service struct {
 	operations api.ServerInterface // generated: decodes requests and calls Operations
 	store      pets.Store

@@ -46,8 +46,7 @@ func (o *operations) ListPets(
 		response.Body[i] = toPet(&page.Pets[i])
 	}
 	if page.More {
-		link := o.nextLink(q, page.Pets[len(page.Pets)-1].ID)
-		response.Headers.Link = &link
+		response.Headers.Link = new(o.nextLink(q, page.Pets[len(page.Pets)-1].ID))
 	}
 	return response, nil
 }
