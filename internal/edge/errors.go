@@ -11,21 +11,13 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// messages has the default messages of errors, by their kinds.
+// messages has the messages of errors that come without one, by their kinds.
 var messages = map[fault.Kind]string{
-	fault.InvalidParameter:     "a parameter has a value that cannot be read",
-	fault.InvalidBody:          "the body cannot be read",
-	fault.InvalidRequest:       "the request cannot be read",
-	fault.Unauthorized:         "a valid API key is required, sent as Authorization: Bearer API_KEY",
-	fault.Forbidden:            "this API key may only read; the operation needs one that may write",
-	fault.NotFound:             "there is no such resource",
-	fault.MethodNotAllowed:     "this path does not support the method; the Allow header lists those it does",
-	fault.RequestTimeout:       "the body did not arrive in time; try again",
-	fault.UnsupportedMediaType: "the body has another media type",
-	fault.IdempotencyKeyReused: "this Idempotency-Key was used for another request",
-	fault.RateLimited:          "too many requests; try again later",
-	fault.Internal:             "the service failed to answer; its log has the details",
-	fault.Unavailable:          "the service is unavailable; try again later",
+	fault.Unauthorized:   "a valid API key is required, sent as Authorization: Bearer API_KEY",
+	fault.Forbidden:      "this API key may only read; the operation needs one that may write",
+	fault.RequestTimeout: "the body did not arrive in time; try again",
+	fault.Internal:       "the service failed to answer; its log has the details",
+	fault.Unavailable:    "the service is unavailable; try again later",
 }
 
 // faultOf returns the *fault.Error in err's tree. It translates an error of Echo, without its
@@ -40,7 +32,7 @@ func (h *Handler) faultOf(err error) *fault.Error {
 	}
 	switch e.Code {
 	case http.StatusBadRequest: // the generated code cannot bind a parameter that the schema accepts
-		return fault.New(fault.InvalidParameter, "")
+		return fault.New(fault.InvalidParameter, "a parameter has a value that cannot be read")
 	case http.StatusNotFound:
 		message := "there is nothing at this path; the operations are under " + h.document.Base
 		if h.options.Docs.Path != "" {
@@ -48,7 +40,7 @@ func (h *Handler) faultOf(err error) *fault.Error {
 		}
 		return fault.New(fault.NotFound, message)
 	case http.StatusMethodNotAllowed:
-		return fault.New(fault.MethodNotAllowed, "")
+		return fault.New(fault.MethodNotAllowed, "this path does not support the method; the Allow header lists those it does")
 	}
 	return fault.Wrap(fault.Internal, err)
 }

@@ -135,7 +135,7 @@ func (h *Handler) checkRate(c echo.Context, client string) error {
 	}
 	h.metrics.shed.WithLabelValues("rate").Inc()
 	c.Response().Header().Set("Retry-After", fmt.Sprint(math.Ceil(1/h.options.RateLimit)))
-	return fault.New(fault.RateLimited, "")
+	return fault.New(fault.RateLimited, "too many requests; try again later")
 }
 
 // call is what is known about a request once it is routed.
