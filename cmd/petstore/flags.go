@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"example.com/petstore/internal/keys"
+	"example.com/petstore/internal/edge"
 )
 
 // addFlag adds a flag whose value parse returns.
@@ -81,7 +81,7 @@ func variablesOf(cmd *cobra.Command) (names []string) {
 }
 
 // fixedKeys returns the keys in PETSTORE_API_KEYS or in the file that
-// PETSTORE_API_KEYS_FILE names, separated by commas or white space.
+// PETSTORE_API_KEYS_FILE names, separated by commas or white space. Its errors contain no key.
 func fixedKeys(variables map[string]string) ([]string, error) {
 	source, text, path := keysVariable, variables[keysVariable], variables[keysFileVariable]
 	switch {
@@ -100,8 +100,11 @@ func fixedKeys(variables map[string]string) ([]string, error) {
 	if len(fixed) == 0 {
 		return nil, misuse("%s: there is no key", source)
 	}
-	if err := keys.CheckFixed(fixed); err != nil {
-		return nil, misuse("%s: %w", source, err)
+	for i, key := range fixed {
+		if len(key) < 16 || !edge.IsBearerToken(key) {
+			return nil, misuse("%s: key %d of %d is invalid: a key must be at least 16 characters of A-Z a-z 0-9 - . _ ~ + / with = only at its end",
+				source, i+1, len(fixed))
+		}
 	}
 	return fixed, nil
 }

@@ -179,6 +179,22 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
+func TestFixedKeys(t *testing.T) {
+	t.Parallel()
+	for key, valid := range map[string]bool{
+		"0123456789abcdef": true, "AZaz09-._~+/AZaz": true, "0123456789abcd==": true,
+		"0123456789abcde": false, "================": false, "0123456789abcde:": false,
+		"0123456789=abcdef": false, "0123456789abcdéf": false,
+	} {
+		got, err := fixedKeys(map[string]string{keysVariable: "a-fixed-key-of-the-operator," + key + "\nthird-key-of-three"})
+		text := fmt.Sprint(err)
+		refused := strings.Contains(text, "key 2 of 3") && !strings.Contains(text, "0123") && !strings.Contains(text, "operator")
+		if valid && (err != nil || len(got) != 3 || got[1] != key) || !valid && !refused {
+			t.Errorf("%q: got %q, error %v, want valid: %v, and no key in the error", key, got, err, valid)
+		}
+	}
+}
+
 func TestNetworks(t *testing.T) {
 	t.Parallel()
 	got, err := parseNetworks("127.0.0.1,10.0.0.0/8,::1")

@@ -87,7 +87,7 @@ func (h *Handler) authenticate(ctx context.Context, c echo.Context) (Caller, err
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.TrimLeft(token, " ")
-	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || !isBearerToken(token) {
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || !IsBearerToken(token) {
 		return Caller{}, h.challenge(c, "", &fault.Error{Kind: fault.Unauthorized, Reason: "malformed"})
 	}
 	caller, err := h.service.Authenticate(ctx, token)
@@ -103,9 +103,9 @@ func (h *Handler) authenticate(ctx context.Context, c echo.Context) (Caller, err
 	return caller, nil
 }
 
-// isBearerToken reports whether token has the form of a bearer token, which RFC 6750,
+// IsBearerToken reports whether token has the form of a bearer token, which RFC 6750,
 // section 2.1, calls b64token: letters, digits and - . _ ~ + /, with = only at its end.
-func isBearerToken(token string) bool {
+func IsBearerToken(token string) bool {
 	const characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/"
 	bare := strings.TrimRight(token, "=")
 	return bare != "" && strings.Trim(bare, characters) == ""

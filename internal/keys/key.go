@@ -87,8 +87,6 @@ type Store interface {
 // bits, so a fast hash is enough to protect it.
 var form = regexp.MustCompile(`^(psk_([0-9A-Za-z]{8})_[0-9A-Za-z]{30})([0-9A-Za-z]{6})$`)
 
-const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
 // Pattern matches a token and also a part of one, to keep both out of a log.
 var Pattern = regexp.MustCompile(`psk_\w+`)
 
@@ -127,6 +125,7 @@ func ID(token string) (id string, ok bool) {
 }
 
 func checksum(body string) string {
+	const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	sum := crc32.ChecksumIEEE([]byte(body))
 	var digits [6]byte
 	for i := len(digits) - 1; i >= 0; i-- {

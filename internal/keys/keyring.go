@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"strings"
 	"sync"
 	"time"
 
@@ -47,9 +46,9 @@ var messages = map[State]string{Expired: "the API key has expired", Revoked: "th
 // errUnknown is the same whether or not a key has the ID in the token.
 var errUnknown = &fault.Error{Kind: fault.Unauthorized, Reason: "unknown"}
 
-// NewKeyring returns a keyring of the keys in store and of fixed tokens, which CheckFixed
-// has accepted. Fixed keys need no store, may read and write, and never expire; the first
-// has the ID fixed-1.
+// NewKeyring returns a keyring of the keys in store and of fixed tokens, which must be hard to
+// guess. Fixed keys need no store, may read and write, and never expire; the first has the ID
+// fixed-1.
 func NewKeyring(store Store, fixed []string) *Keyring {
 	k := &Keyring{
 		store:   store,
@@ -61,19 +60,6 @@ func NewKeyring(store Store, fixed []string) *Keyring {
 		k.fixed = append(k.fixed, Key{ID: fmt.Sprintf("fixed-%d", i+1), Hash: Hash(token)})
 	}
 	return k
-}
-
-// CheckFixed returns an error unless each fixed token can be a bearer token (RFC 6750) and has
-// at least 16 characters. The error does not repeat the token.
-func CheckFixed(tokens []string) error {
-	for i, token := range tokens {
-		bare := strings.TrimRight(token, "=")
-		if len(token) < 16 || bare == "" || strings.Trim(bare, base62+"-._~+/") != "" {
-			return fmt.Errorf("key %d of %d is invalid: a key must be at least 16 characters of A-Z a-z 0-9 - . _ ~ + / with = only at its end",
-				i+1, len(tokens))
-		}
-	}
-	return nil
 }
 
 // Authenticate returns the key of a token. The error is Unauthorized if the key is unknown,
