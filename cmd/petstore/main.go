@@ -82,9 +82,7 @@ func run(ctx context.Context, args []string, env *environment) int {
 	_, misused := errors.AsType[usageError](err)
 	cause, interrupted := errors.AsType[server.Interrupted](context.Cause(ctx))
 	switch {
-	case misused:
-		status = 2
-	case !env.parsed: // cobra's own errors have no type
+	case misused || !env.parsed: // cobra's own errors have no type
 		status, text = 2, text+"\nSee "+cmd.CommandPath()+" -h."
 	case interrupted && !env.serving:
 		status, text = 128+int(cause.Signal), cause.Error()+": "+text
