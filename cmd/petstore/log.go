@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 	"unicode"
-	"unicode/utf8"
 )
 
 // newLogger returns a logger that writes to out.
@@ -103,7 +102,7 @@ func visible(r rune) rune {
 	if unicode.IsPrint(r) || r == '\n' || r == '\t' {
 		return r
 	}
-	return utf8.RuneError
+	return unicode.ReplacementChar
 }
 
 // shorten returns text if it has at most limit bytes. Otherwise it cuts the long strings of a

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -71,11 +70,11 @@ running. verify fails if there is damage or no store.`,
 func onFile(
 	env *environment, cmd *cobra.Command, out io.Writer, done string, work func(file string) (db.Report, error),
 ) *cobra.Command {
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
+	cmd.RunE = func(*cobra.Command, []string) error {
 		if env.store.Files == nil {
 			return fmt.Errorf("a %s store is no file: back up, restore and check it with the tools of its database", env.store.Name)
 		}
-		file := strings.Join(args, "") // at most one
+		file := cmd.Flags().Arg(0)
 		if err := refuseRoot(env, file); err != nil {
 			return err
 		}

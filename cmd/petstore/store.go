@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -116,7 +115,7 @@ func checkWay(path string) error {
 		return nil
 	}
 	if uid := info.Sys().(*syscall.Stat_t).Uid; uid != 0 {
-		name := strconv.Itoa(int(uid))
+		name := fmt.Sprint(uid)
 		if u, err := user.LookupId(name); err == nil {
 			name = u.Username
 		}
