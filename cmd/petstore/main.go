@@ -112,11 +112,9 @@ Exit status:
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := setFromVariables(cmd.Flags(), env.variables); err != nil {
-				return err
-			}
-			env.parsed = true
-			return nil
+			err := setFromVariables(cmd.Flags(), env.variables)
+			env.parsed = err == nil
+			return err
 		},
 	}
 	for _, command := range commands {
