@@ -48,13 +48,11 @@ func (p *printer) hide(pattern *regexp.Regexp, secrets []string) {
 }
 
 func (p *printer) Write(text []byte) (int, error) {
-	now := time.Now()
-	p.since.CompareAndSwap(nil, &now)
+	p.since.CompareAndSwap(nil, new(time.Now()))
 	p.failed.Store(nil)
 	_, err := p.Writer.Write(p.shorten(p.clean(text)))
 	if err != nil {
-		failed := bytes.Clone(text)
-		p.failed.Store(&failed)
+		p.failed.Store(new(bytes.Clone(text)))
 	} else {
 		p.since.Store(nil)
 	}
