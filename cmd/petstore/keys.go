@@ -41,11 +41,10 @@ makes it, and prints where to standard error.`,
 		Example: `  petstore keys create "nightly job" --expires-in 30d`,
 		Args:    oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			k, token, err := keys.New(args[0], time.Now(), lifetime) // before a store is created
+			k, token, err := keys.New(args[0], readOnly, time.Now(), lifetime) // before a store is created
 			if err != nil {
 				return misuse("%w", err)
 			}
-			k.ReadOnly = readOnly
 			err = changeKey(cmd.Context(), env, db.Options{}, "created", func(s keys.Store) error {
 				return s.CreateKey(cmd.Context(), k)
 			})

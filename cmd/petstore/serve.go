@@ -276,11 +276,10 @@ Try it:
 }
 
 func createKey(ctx context.Context, st keys.Store, name string, readOnly bool) (token string, err error) {
-	k, token, err := keys.New(name, time.Now(), 0)
+	k, token, err := keys.New(name, readOnly, time.Now(), 0)
 	if err != nil {
 		return "", err
 	}
-	k.ReadOnly = readOnly
 	return token, st.CreateKey(ctx, k)
 }
 

@@ -1,6 +1,6 @@
 // Package keys creates API keys and authenticates their tokens. A Store keeps only hashes:
 //
-//	key, token, err := keys.New("nightly import", time.Now(), 0)
+//	key, token, err := keys.New("nightly import", false, time.Now(), 0)
 //	err = store.CreateKey(ctx, key) // show the token now, since nothing keeps it
 //	...
 //	keyring := keys.NewKeyring(store, nil)
@@ -90,10 +90,10 @@ var form = regexp.MustCompile(`^(psk_([0-9A-Za-z]{8})_[0-9A-Za-z]{30})([0-9A-Za-
 // Pattern matches a token and also a part of one, to keep both out of a log.
 var Pattern = regexp.MustCompile(`psk_\w+`)
 
-// New returns a new key that may read and write, and its token, which no store keeps. A lifetime
-// of 0 means that the key does not expire. New fails unless name has 1 to 100 printable
-// characters and lifetime is not negative.
-func New(name string, now time.Time, lifetime time.Duration) (Key, string, error) {
+// New returns a new key and its token, which no store keeps. A lifetime of 0 means that the key
+// does not expire. New fails unless name has 1 to 100 printable characters and lifetime is not
+// negative.
+func New(name string, readOnly bool, now time.Time, lifetime time.Duration) (Key, string, error) {
 	unprintable := strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 	if n := utf8.RuneCountInString(name); n < 1 || n > 100 || unprintable || !utf8.ValidString(name) {
 		return Key{}, "", errors.New("the name of a key must be 1 to 100 printable characters")
@@ -105,7 +105,7 @@ func New(name string, now time.Time, lifetime time.Duration) (Key, string, error
 	id := random[:8]
 	body := "psk_" + id + "_" + random[8:38]
 	token := body + checksum(body)
-	k := Key{ID: id, Name: name, Hash: Hash(token), CreatedAt: now.UTC().Truncate(time.Second)}
+	k := Key{ID: id, Name: name, Hash: Hash(token), ReadOnly: readOnly, CreatedAt: now.UTC().Truncate(time.Second)}
 	if lifetime > 0 {
 		k.ExpiresAt = k.CreatedAt.Add(lifetime).Truncate(time.Second)
 	}

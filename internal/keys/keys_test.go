@@ -20,9 +20,10 @@ const fixedToken = "a-fixed-key-of-the-operator"
 func TestNew(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	parts := map[string]bool{} // IDs and secrets
-	for range 400 {
-		got, token, err := New("someone", noon.Add(999*time.Millisecond).In(time.FixedZone("east", 3600)), 90*time.Minute+time.Millisecond)
-		want := Key{Name: "someone", Hash: Hash(token), CreatedAt: noon, ExpiresAt: noon.Add(90 * time.Minute)}
+	for i := range 400 {
+		readOnly := i%2 == 0
+		got, token, err := New("someone", readOnly, noon.Add(999*time.Millisecond).In(time.FixedZone("east", 3600)), 90*time.Minute+time.Millisecond)
+		want := Key{Name: "someone", Hash: Hash(token), ReadOnly: readOnly, CreatedAt: noon, ExpiresAt: noon.Add(90 * time.Minute)}
 		if want.ID, _ = ID(token); err != nil || want.ID == "" || got != want {
 			t.Fatalf("got %+v, token %q, error %v, want %+v", got, token, err, want)
 		}
@@ -42,11 +43,11 @@ func TestNew(t *testing.T) {
 		"Ops: “nightly” import": true, strings.Repeat("é", 100): true, strings.Repeat("é", 101): false,
 		"": false, "a\nb": false, "a\x00b": false, "a\u202eb": false, "\xff": false, "\u200b": false,
 	} {
-		if _, token, err := New(name, noon, 0); (err == nil) != valid || (token == "") == valid {
+		if _, token, err := New(name, false, noon, 0); (err == nil) != valid || (token == "") == valid {
 			t.Errorf("%q: got token %q, error %v, want valid: %v", name, token, err, valid)
 		}
 	}
-	if _, token, err := New("someone", noon, -1); err == nil || token != "" {
+	if _, token, err := New("someone", false, noon, -1); err == nil || token != "" {
 		t.Errorf("with a negative lifetime: got token %q, error %v, want an error", token, err)
 	}
 }
@@ -131,7 +132,7 @@ func (f *fixture) change(id string, change func(*Key)) {
 
 // create returns the ID and the token of a new key, which is stored.
 func (f *fixture) create(lifetime time.Duration) (id, token string) {
-	k, token, _ := New("someone", time.Now(), lifetime) // it is valid
+	k, token, _ := New("someone", false, time.Now(), lifetime) // it is valid
 	f.stored.Store(k.ID, k)
 	return k.ID, token
 }

@@ -108,7 +108,7 @@ const (
 )
 
 // unknownKey has the form of a key.
-var _, unknownKey, _ = keys.New("unknown", time.Now(), 0)
+var _, unknownKey, _ = keys.New("unknown", false, time.Now(), 0)
 
 // authentication tests which credentials are accepted.
 func (s *suite) authentication(t *testing.T) {

@@ -52,8 +52,7 @@ func newSuite(t *testing.T, address string) *suite {
 	t.Helper()
 	st := program.Open(t, address)
 	token := func(readOnly bool, lifetime time.Duration) string {
-		k, token, err := keys.New("test", time.Now().Add(-time.Hour), lifetime)
-		k.ReadOnly = readOnly
+		k, token, err := keys.New("test", readOnly, time.Now().Add(-time.Hour), lifetime)
 		if err := errors.Join(err, st.CreateKey(t.Context(), k)); err != nil {
 			t.Fatal(err)
 		}
