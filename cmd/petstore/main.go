@@ -177,33 +177,28 @@ is ready. It reads PETSTORE_ADDR and PETSTORE_TLS_CERT, as serve does.`,
 			if certificate != "" {
 				url = "https://localhost/readyz"
 			}
-			return askReady(cmd.Context(), addr, url)
+			r, _ := http.NewRequestWithContext(cmd.Context(), http.MethodGet, url, http.NoBody) // never fails
+			// The certificate names the public host, not this machine. The request has no secrets.
+			transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // #nosec G402
+			transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+				network, address := server.Network(addr)
+				return new(net.Dialer).DialContext(ctx, network, address)
+			}
+			response, err := (&http.Client{Transport: transport, Timeout: 4 * time.Second}).Do(r)
+			if err != nil {
+				return fmt.Errorf("no response: %w; start the server, or correct --addr or --tls-cert", err)
+			}
+			defer response.Body.Close()
+			if response.StatusCode == http.StatusOK {
+				return nil
+			}
+			reason, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10)) // such as a server that expects HTTPS
+			return fmt.Errorf("%s is not ready; see its log, or correct --tls-cert: %s: %s", addr, response.Status, reason)
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", defaultAddr, "the `address` that serve listens on")
 	cmd.Flags().StringVar(&certificate, "tls-cert", "", "the `file` of serve's certificate, if any, for HTTPS")
 	return cmd
-}
-
-// askReady returns an error unless the server at addr is ready.
-func askReady(ctx context.Context, addr, url string) error {
-	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody) // never fails on these URLs
-	// The certificate names the public host, not this machine. The request has no secrets.
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // #nosec G402
-	transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-		network, address := server.Network(addr)
-		return new(net.Dialer).DialContext(ctx, network, address)
-	}
-	response, err := (&http.Client{Transport: transport, Timeout: 4 * time.Second}).Do(r)
-	if err != nil {
-		return fmt.Errorf("no response: %w; start the server, or correct --addr or --tls-cert", err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode == http.StatusOK {
-		return nil
-	}
-	reason, _ := io.ReadAll(io.LimitReader(response.Body, 1<<10)) // such as a server that expects HTTPS
-	return fmt.Errorf("%s is not ready; see its log, or correct --tls-cert: %s: %s", addr, response.Status, reason)
 }
 
 // version and commit are set by the linker.
