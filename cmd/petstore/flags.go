@@ -151,7 +151,6 @@ func parseURL(text string) (string, error) {
 	return text, nil
 }
 
-// parseOrigins parses the origins of web pages.
 func parseOrigins(text string) ([]string, error) {
 	all := strings.Split(text, ",")
 	for _, origin := range all {

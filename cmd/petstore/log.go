@@ -13,7 +13,6 @@ import (
 	"unicode"
 )
 
-// newLogger returns a logger that writes to out.
 func newLogger(out *printer, level slog.Level, asJSON bool) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if asJSON {

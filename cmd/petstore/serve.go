@@ -31,7 +31,6 @@ import (
 
 const defaultAddr = "127.0.0.1:8080"
 
-// serveConfig is the configuration of petstore serve.
 type serveConfig struct {
 	open            db.Options
 	sandbox         bool

@@ -17,7 +17,6 @@ import (
 	"example.com/petstore/internal/store/address"
 )
 
-// addStore adds --store to cmd.
 func addStore(env *environment, cmd *cobra.Command) *cobra.Command {
 	_ = env.store.Set(address.Kinds[0].Default) // it is valid
 	cmd.Flags().Var(&env.store, "store", "the address of the store: "+address.Forms())
