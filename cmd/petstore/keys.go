@@ -153,14 +153,11 @@ func printKeys(env *environment, all []keys.Key) error {
 		}
 		return t.UTC().Format(time.DateOnly)
 	}
+	may := map[bool]string{false: "write", true: "read"} // by Key.ReadOnly
 	table := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tSTATE\tMAY\tEXPIRES\tUSED\tCREATED\tNAME")
 	for _, k := range all {
-		may := "write"
-		if k.ReadOnly {
-			may = "read"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State(time.Now()), may,
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.State(time.Now()), may[k.ReadOnly],
 			day(k.ExpiresAt), day(k.UsedAt), day(k.CreatedAt), k.Name)
 	}
 	return table.Flush()
