@@ -45,7 +45,7 @@ makes it, and prints where to standard error.`,
 			if err != nil {
 				return misuse("%w", err)
 			}
-			err = changeKey(cmd.Context(), env, db.Options{}, "created", func(s keys.Store) error {
+			err = changeKey(cmd.Context(), env, db.Options{Logger: env.logger}, "created", func(s keys.Store) error {
 				return s.CreateKey(cmd.Context(), k)
 			})
 			if err != nil {
@@ -90,7 +90,7 @@ func keysRevokeCommand(env *environment) *cobra.Command {
 		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			return changeKey(ctx, env, db.Options{MustExist: true}, "revoked", func(s keys.Store) error {
+			return changeKey(ctx, env, db.Options{MustExist: true, Logger: env.logger}, "revoked", func(s keys.Store) error {
 				k, err := findKey(ctx, s, args[0])
 				if err != nil {
 					return err
@@ -108,7 +108,6 @@ func keysRevokeCommand(env *environment) *cobra.Command {
 // changeKey opens the store and calls f, which changes a key in it. An error of changeKey
 // tells whether the key was changed, for which done is the word: created or revoked.
 func changeKey(ctx context.Context, env *environment, o db.Options, done string, f func(keys.Store) error) error {
-	o.Logger = env.logger
 	s, err := env.store.Open(ctx, env.store.Text, o)
 	if err != nil {
 		return fmt.Errorf("%w; no key was %s", err, done)

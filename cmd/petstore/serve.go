@@ -62,8 +62,7 @@ signal stops the server at once.`,
 		Example: `  petstore serve --addr :8080 --store sqlite:/srv/pets.db
   petstore serve --store postgres://petstore@db1,db2/pets`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var err error
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if cfg.fixedKeys, err = fixedKeys(env.variables); err != nil {
 				return err
 			}
@@ -235,8 +234,7 @@ func listen(env *environment, cfg *serveConfig) (err error) {
 // name of the program.
 func addMetrics(env *environment, cfg *serveConfig) {
 	registry := prometheus.NewRegistry()
-	process := collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})
-	registry.MustRegister(collectors.NewGoCollector(), process)
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	metrics := prometheus.WrapRegistererWithPrefix(service.Name+"_", registry)
 	promauto.With(metrics).NewGauge(prometheus.GaugeOpts{
 		Name: "build_info", Help: "The version of the program and the kind of its store.",
@@ -282,9 +280,8 @@ func createKey(ctx context.Context, st keys.Store, name string, readOnly bool) (
 	return token, st.CreateKey(ctx, k)
 }
 
-// sandboxPets holds 300 pets from the outcome records of the Austin Animal
-// Center, which the City of Austin publishes as open data. categoryId is 1 for
-// dogs and 2 for cats.
+// sandboxPets holds 300 pets from the outcome records of the Austin Animal Center, which the City of
+// Austin publishes as open data. categoryId is 1 for dogs and 2 for cats.
 //
 //go:embed sandbox.ndjson
 var sandboxPets string
