@@ -21,9 +21,8 @@ func TestNew(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	parts := map[string]bool{} // IDs and secrets
 	for i := range 400 {
-		readOnly := i%2 == 0
-		got, token, err := New("someone", readOnly, noon.Add(999*time.Millisecond).In(time.FixedZone("east", 3600)), 90*time.Minute+time.Millisecond)
-		want := Key{Name: "someone", Hash: Hash(token), ReadOnly: readOnly, CreatedAt: noon, ExpiresAt: noon.Add(90 * time.Minute)}
+		got, token, err := New("someone", i%2 == 0, noon.Add(999*time.Millisecond).In(time.FixedZone("east", 3600)), 90*time.Minute+time.Millisecond)
+		want := Key{Name: "someone", Hash: Hash(token), ReadOnly: i%2 == 0, CreatedAt: noon, ExpiresAt: noon.Add(90 * time.Minute)}
 		if want.ID, _ = ID(token); err != nil || want.ID == "" || got != want {
 			t.Fatalf("got %+v, token %q, error %v, want %+v", got, token, err, want)
 		}

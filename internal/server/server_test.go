@@ -23,8 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// testHandler serves the probes, and paths that are named for what they do. As the Options want, its
-// responses end their connections while the server stops, and those that do not read the body.
+// testHandler serves the probes, and paths that are named for what they do.
 type testHandler struct {
 	stopping atomic.Bool
 	running  chan struct{} // receives a value for each request to /hang, and each failure of /large
@@ -34,13 +33,10 @@ type testHandler struct {
 func (h *testHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.stopping.Load() {
 		w.Header().Set("Connection", "close")
+		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 	switch r.URL.Path {
-	case "/readyz":
-		if h.stopping.Load() {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-	case "/livez", "/ok":
+	case "/readyz", "/livez", "/ok":
 	case "/hang":
 		h.running <- struct{}{}
 		<-h.done
@@ -48,7 +44,7 @@ func (h *testHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.ReadAll(r.Body); errors.Is(err, os.ErrDeadlineExceeded) {
 			w.WriteHeader(http.StatusRequestTimeout)
 		}
-	case "/refuse": // does not read the body
+	case "/refuse": // without reading the body, which needs Connection: close
 		w.Header().Set("Connection", "close")
 		w.Header().Set("Content-Length", "0")
 		w.WriteHeader(http.StatusUnauthorized)
