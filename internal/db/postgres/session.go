@@ -93,30 +93,19 @@ func (s session) synchronous() bool {
 	return s.Standbys != "" && s.Commit != "off" && s.Commit != "local" && s.Messages != "error"
 }
 
-var (
-	connections  = prometheus.NewDesc("postgres_connections", "Open connections.", nil, nil)
-	inUse        = prometheus.NewDesc("postgres_connections_in_use", "Connections in use.", nil, nil)
-	syncWaits    = prometheus.NewDesc("postgres_sync", "1 if acknowledged writes wait for a standby; absent if unknown.", nil, nil)
-	syncRequired = prometheus.NewDesc("postgres_sync_required", "1 with --require-sync.", nil, nil)
-)
-
-// Describe implements prometheus.Collector.
-func (d *DB) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{connections, inUse, syncWaits, syncRequired} {
-		ch <- d
-	}
-}
+// Describe sends nothing, so the registry checks the metrics when it collects them.
+func (d *DB) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (d *DB) Collect(ch chan<- prometheus.Metric) {
-	number := map[bool]float64{true: 1}
-	gauge := func(d *prometheus.Desc, v float64) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
+	gauge := func(name, help string, value float64) {
+		ch <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, nil, nil), prometheus.GaugeValue, value)
 	}
+	oneIf := map[bool]float64{true: 1}
 	pool := d.pool.Stat()
-	gauge(connections, float64(pool.TotalConns()))
-	gauge(inUse, float64(pool.AcquiredConns()))
-	gauge(syncRequired, number[d.requireSync])
+	gauge("postgres_connections", "Open connections.", float64(pool.TotalConns()))
+	gauge("postgres_connections_in_use", "Connections in use.", float64(pool.AcquiredConns()))
+	gauge("postgres_sync_required", "1 with --require-sync.", oneIf[d.requireSync])
 	ctx, cancel := context.WithTimeout(context.Background(), outageWait)
 	defer cancel()
 	var now session
@@ -125,6 +114,6 @@ func (d *DB) Collect(ch chan<- prometheus.Metric) {
 		return err
 	})
 	if err == nil {
-		gauge(syncWaits, number[now.synchronous()])
+		gauge("postgres_sync", "1 if acknowledged writes wait for a standby; absent if unknown.", oneIf[now.synchronous()])
 	}
 }

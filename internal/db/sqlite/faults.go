@@ -84,22 +84,20 @@ func (f *faults) mayCopyLog() bool {
 	return failure == nil || errors.Is(failure, errReplaced) && !f.replaced(f.path)
 }
 
-var (
-	logBytes = prometheus.NewDesc("sqlite_wal_bytes", "Size of the write-ahead log.", nil, nil)
-	commits  = prometheus.NewDesc("sqlite_commits_total", "Committed transactions.", nil, nil)
-	damaged  = prometheus.NewDesc("sqlite_damaged", "1 if a corrupt page was found: nothing more is written.", nil, nil)
-	diskFull = prometheus.NewDesc("sqlite_disk_full", "1 if the disk was full, or failed, at the last write.", nil, nil)
-)
-
 func (d *DB) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(d, ch) }
 
 // Collect implements prometheus.Collector. It does not wait for writes.
 func (d *DB) Collect(ch chan<- prometheus.Metric) {
+	send := func(kind prometheus.ValueType, name, help string, value float64) {
+		ch <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, nil, nil), kind, value)
+	}
 	oneIf := map[bool]float64{true: 1}
-	ch <- prometheus.MustNewConstMetric(commits, prometheus.CounterValue, float64(d.commits.Load()))
-	ch <- prometheus.MustNewConstMetric(damaged, prometheus.GaugeValue, oneIf[d.faults.damage.Load() != nil])
-	ch <- prometheus.MustNewConstMetric(diskFull, prometheus.GaugeValue, oneIf[d.faults.diskFull.Load()])
+	send(prometheus.CounterValue, "sqlite_commits_total", "Committed transactions.", float64(d.commits.Load()))
+	send(prometheus.GaugeValue, "sqlite_damaged", "1 if a corrupt page was found: nothing more is written.",
+		oneIf[d.faults.damage.Load() != nil])
+	send(prometheus.GaugeValue, "sqlite_disk_full", "1 if the disk was full, or failed, at the last write.",
+		oneIf[d.faults.diskFull.Load()])
 	if info, err := os.Stat(d.file + logSuffix); err == nil {
-		ch <- prometheus.MustNewConstMetric(logBytes, prometheus.GaugeValue, float64(info.Size()))
+		send(prometheus.GaugeValue, "sqlite_wal_bytes", "Size of the write-ahead log.", float64(info.Size()))
 	}
 }
