@@ -215,8 +215,7 @@ func TestReady(t *testing.T) {
 	})
 }
 
-// TestConnectionClose checks that a response ends its connection if the body of the request is
-// unread, or if the stop of the server has begun meanwhile.
+// TestConnectionClose checks that a body left unread, or a stop of the server, ends the connection.
 func TestConnectionClose(t *testing.T) {
 	s := newServer(t, Options{})
 	want := func(send, body, want string) {

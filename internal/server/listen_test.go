@@ -243,9 +243,8 @@ func TestAdmin(t *testing.T) {
 	})
 }
 
-// TestConnections checks which responses announce the end of the connection, and when the server
-// closes it if the client sends no more. A client that slowly sends a body that nobody reads gets
-// the response at once, and the connection stays open while it sends.
+// TestConnections checks which connections end, and when if the client sends no more. A client that
+// slowly sends a body that nobody reads gets the response at once, and can go on sending.
 func TestConnections(t *testing.T) {
 	const length, chunked = "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n"
 	for _, c := range []struct {
