@@ -62,8 +62,8 @@ func wantExit(t *testing.T, cmd *exec.Cmd, signal syscall.Signal, want string) {
 	}
 }
 
-// TestProcess checks that a server listens on all sockets that systemd passes, survives the
-// reader of its log, and ends at a second signal without waiting for the drain.
+// TestProcess checks that a server listens on all sockets that systemd passes, is not ready while it
+// stops, survives the reader of its log, and ends at a second signal without waiting for the drain.
 func TestProcess(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
@@ -100,6 +100,9 @@ func TestProcess(t *testing.T) {
 	for lines := bufio.NewScanner(log); !strings.Contains(lines.Text(), "stopping") && lines.Scan(); {
 	}
 	_ = log.Close()
+	if got, stderr := runHere(ctx, "health --addr "+addrs[0], environment{}); got != 1 {
+		t.Errorf("health of a server that stops: got %d, %s, want 1", got, stderr)
+	}
 	if _, got, err := send("GET", "http://"+addrs[0]+example.ListPath(), fixedKey, ""); got != "[]\n" {
 		t.Errorf("got %s, error %v, want []", got, err)
 	}
