@@ -2,8 +2,9 @@
 // admin address, signals, and a stop that lets requests end.
 //
 //	s, err := server.New(server.Options{
-//		Handler: handler, Listeners: listeners, MaxConnections: server.DefaultMaxConnections,
-//		Drain: 5 * time.Second, Logger: logger, Metrics: prometheus.DefaultRegisterer,
+//		Handler: handler, Stopping: handler.Stopping, Listeners: listeners,
+//		MaxConnections: server.DefaultMaxConnections, Drain: 5 * time.Second,
+//		Logger: logger, Metrics: prometheus.DefaultRegisterer,
 //	})
 //	...
 //	err = s.Run(server.UntilSignal(ctx))
@@ -51,7 +52,7 @@ const (
 
 // Options configures a Server. Fields are required unless they say otherwise.
 type Options struct {
-	Handler        http.Handler
+	Handler        http.Handler   // net/http delays a response to an unread body unless it has Connection: close
 	Listeners      []net.Listener // where Handler is served
 	MaxConnections int            // how many may be open, less if the process may not open as many files; others wait
 	Drain          time.Duration  // how long to keep serving after SIGTERM or SIGHUP
