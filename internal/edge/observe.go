@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"time"
@@ -43,7 +44,7 @@ func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // announceClose has net/http close the connection after the response if the server stops, or if the
-// request has an unread body, whose rest net/http would read before the response.
+// body of the request was left unread: net/http would read it before it sends the response.
 func (h *Handler) announceClose(c echo.Context) {
 	r := c.Request()
 	if h.stopping.Load() || r.ContentLength != 0 && callOf(r.Context()).body == nil {
@@ -61,8 +62,8 @@ func (h *Handler) logRequest(c echo.Context, call *call, err error, start time.T
 	if !log.Enabled(r.Context(), level) {
 		return
 	}
-	path := cmp.Or(r.URL.EscapedPath(), "/")         // without control characters
-	line := slog.NewRecord(now, level, "request", 0) // Logger would look up its caller
+	path := (&url.URL{Path: cmp.Or(r.URL.Path, "/")}).EscapedPath() // in one spelling, so that the log finds keys in it
+	line := slog.NewRecord(now, level, "request", 0)                // Logger would look up its caller
 	line.AddAttrs(
 		slog.String("method", r.Method),
 		slog.String("route", c.Path()),

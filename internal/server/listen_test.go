@@ -243,7 +243,7 @@ func TestAdmin(t *testing.T) {
 	})
 }
 
-// TestConnections checks which connections end, and when if the client sends no more. A client that
+// TestConnections checks which connections end, and when, if the client sends no more. A client that
 // slowly sends a body that nobody reads gets the response at once, and can go on sending.
 func TestConnections(t *testing.T) {
 	const length, chunked = "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n"

@@ -67,7 +67,7 @@ func (d *DB) Read(ctx context.Context, f func(Conn) error) error {
 	var conn Conn
 	select {
 	case conn = <-d.idle:
-	default: // most contexts make their channel when they are asked for it
+	default: // to ask a context for its channel usually allocates it
 		select {
 		case conn = <-d.idle:
 		case <-ctx.Done():
