@@ -56,7 +56,7 @@ help: ## print the targets
 run: build ## serve http://127.0.0.1:8080 from the default store
 	@exec $(BIN) serve
 
-build: ## build .bin/petstore, one static binary
+build: need-version ## build .bin/petstore, one static binary
 	@CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)' -o $(BIN) ./cmd/petstore
 
 # Local times differ from UTC, so that tests see them.
@@ -104,6 +104,8 @@ PACKAGES_promtool  := prometheus
 PACKAGES_systemctl := systemd
 need-venv: need-python3
 	@python3 -c 'import ensurepip' 2>/dev/null || { echo 'This needs venv of Python. On Debian: apt-get install python3-venv' >&2; exit 1; }
+need-version: # make ignores that version.sh has failed
+	@[ -n '$(VERSION)' ] || { echo 'deploy/package/version.sh prints no version.' >&2; exit 1; }
 need-root:
 	@[ "$$(id -u)" = 0 ] || command -v sudo >/dev/null || { echo 'This needs root, or sudo.' >&2; exit 1; }
 
@@ -174,7 +176,7 @@ pack:
 	@mkdir -p .bin/dist && export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || date -r .github/CHANGELOG.md +%s) && \
 	GOOS= GOARCH= go run $(NFPM) package --config deploy/package/nfpm.yaml --packager deb --target .bin/dist
 
-release: ## build archives, packages, SBOMs and checksums in .bin/dist
+release: need-version ## build archives, packages, SBOMs and checksums in .bin/dist
 	go run $(GORELEASER) release --clean $(FLAGS)
 FLAGS = --snapshot --skip=docker
 

@@ -25,4 +25,10 @@ else
 	*) version=${versions%%[!0-9.]*} ;;
 	esac
 fi
+case $version in # a tag may have any name, and the Makefile puts the version into commands
+'' | [!0-9]* | *[!0-9A-Za-z.+~-]*)
+	echo "deploy/package/version.sh: '$version' is no version" >&2
+	exit 1
+	;;
+esac
 echo "$version"

@@ -20,7 +20,7 @@ script=$PWD/deploy/package/version.sh
 version=$(sh "$script")
 licenses=$(git ls-files 'internal/*LICENSE*' | wc -l)
 git archive --prefix archive/ HEAD | tar -x -C "$1"
-git clone -q --depth 1 "file://$PWD" "$1/shallow"
+git clone -q -c core.autocrlf=true --depth 1 "file://$PWD" "$1/shallow"
 git clone -q . "$1/theirs" && chown -R 65534 "$1/theirs"
 for place in archive shallow theirs; do
 	cd "$1/$place"
@@ -68,3 +68,11 @@ later 1
 later 11
 git tag v1.0.1
 later 0
+
+# Names of tags are no commands.
+cd "$1/theirs"
+chown -R 0 .
+git -c user.name=x -c user.email=x commit -q --allow-empty -m x
+git tag "v9';id>pwned;'"
+if sh "$script" || make build; then exit 1; fi
+[ ! -e pwned ]
