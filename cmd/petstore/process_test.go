@@ -181,7 +181,7 @@ func (hung) RecordKeyUse(ctx context.Context, _ map[string]time.Time) error {
 	return ctx.Err()
 }
 
-func (h hung) ForgetIdempotencyKeys(context.Context, time.Time) (int, error) {
+func (h hung) ForgetIdempotencyKeys(context.Context, time.Duration) (int, error) {
 	h.forget()
 	return 0, nil
 }

@@ -40,9 +40,9 @@ type Store interface {
 	Pets(ctx context.Context, q ListQuery) (ListPage, error)
 
 	// ForgetIdempotencyKeys forgets some of the idempotency keys that were first
-	// used before a time, and returns how many: 0 if none are left. It does
-	// not hold up other calls.
-	ForgetIdempotencyKeys(ctx context.Context, before time.Time) (int, error)
+	// used longer than age ago, by the clock that stamped them, and returns how
+	// many: 0 if none are left. It does not hold up other calls.
+	ForgetIdempotencyKeys(ctx context.Context, age time.Duration) (int, error)
 
 	// Ping reports whether the store can serve requests; /readyz calls it. It
 	// fails if the store is unreachable or if its file was replaced. A full disk

@@ -74,7 +74,7 @@ func ForgetIdempotencyKeys(ctx context.Context, s pets.Store, logger *slog.Logge
 		case <-ctx.Done():
 			return
 		}
-		n, err := s.ForgetIdempotencyKeys(ctx, time.Now().Add(-keepIdempotencyKeys))
+		n, err := s.ForgetIdempotencyKeys(ctx, keepIdempotencyKeys)
 		wait = forgetInterval
 		switch {
 		case err != nil && ctx.Err() == nil:

@@ -117,8 +117,8 @@ type forgetting struct {
 	calls   []time.Duration // when they were made
 }
 
-func (f *forgetting) ForgetIdempotencyKeys(_ context.Context, before time.Time) (n int, err error) {
-	if time.Since(before) != 7*24*time.Hour {
+func (f *forgetting) ForgetIdempotencyKeys(_ context.Context, age time.Duration) (n int, err error) {
+	if age != 7*24*time.Hour {
 		return 0, errors.New("not seven days")
 	}
 	f.calls = append(f.calls, time.Since(f.began).Round(10*time.Second))

@@ -45,10 +45,10 @@ func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.Idempoten
 	return pet, err
 }
 
-func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (n int, err error) {
+func (s *Store) ForgetIdempotencyKeys(ctx context.Context, age time.Duration) (n int, err error) {
 	err = s.locked(ctx, func() error {
 		n = len(s.requests)
-		maps.DeleteFunc(s.requests, func(_ pets.IdempotencyKey, r request) bool { return r.at.Before(before) })
+		maps.DeleteFunc(s.requests, func(_ pets.IdempotencyKey, r request) bool { return time.Since(r.at) > age })
 		n -= len(s.requests)
 		return nil
 	})

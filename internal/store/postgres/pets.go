@@ -116,10 +116,15 @@ func explainInsert(err error) error {
 	return err
 }
 
-// ForgetIdempotencyKeys implements pets.Store. A key is old for every API key that used
-// it then, so the pair need not be compared.
-func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (n int, err error) {
+// ForgetIdempotencyKeys implements pets.Store. The DELETE repeats the time, so a newer row with
+// the same key stays. It is the server's time, read first because Citus allows no now() in a DELETE.
+func (s *Store) ForgetIdempotencyKeys(ctx context.Context, age time.Duration) (n int, err error) {
 	err = s.Write(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		var now time.Time
+		if err := c.QueryRow(ctx, "SELECT now()").Scan(&now); err != nil {
+			return err
+		}
+		before := now.Add(-age)
 		rows, _ := c.Query(ctx, selectOldIdempotencyKeys, before) // CollectRows returns the error
 		old, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		n = len(old)

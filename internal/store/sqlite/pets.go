@@ -101,10 +101,10 @@ func insertOnce(conn sqlite.Conn, p pets.NewPet, key pets.IdempotencyKey) (made 
 	return made, err
 }
 
-func (s *Store) ForgetIdempotencyKeys(ctx context.Context, before time.Time) (int, error) {
+func (s *Store) ForgetIdempotencyKeys(ctx context.Context, age time.Duration) (int, error) {
 	var n int64
 	err := s.Write(ctx, func(conn sqlite.Conn) error {
-		result, err := conn.Stmt(deleteIdempotencyKeys).Exec(before.Unix())
+		result, err := conn.Stmt(deleteIdempotencyKeys).Exec(time.Now().Add(-age).Unix())
 		if err == nil {
 			n, err = result.RowsAffected()
 		}
