@@ -76,7 +76,8 @@ cd "$tmp/clone"
 git rm -rq internal/proof/copy internal/proof/contract/specification*
 sed -i '/specification.yaml/d; /^copy:/,/^$/d; s/ sdk copy / sdk /' Makefile .github/workflows/check.yml
 sed -i '/^\/\/ TestEngines/,/^}/d' internal/arch_test.go
-sed -i '/^## Make it yours/,/^## /{/^## [^M]/!d}; /(`copy`)/d' .github/CONTRIBUTING.md
+sed -i '/^## Make it yours/,/^## /{/^## [^M]/!d}' .github/COPY.md
+sed -i '/(`copy`)/d' .github/CONTRIBUTING.md
 
 words "$module" "$program" "$noun" "$prefix" "$plural"
 git ls-files '*pet*' | while read -r old; do

@@ -1,8 +1,7 @@
 //go:build copy
 
-// Package copy follows .github/CONTRIBUTING.md: it adds the page's own code where the page
-// says, and runs the commands that take parts out of the repository, turn it into another
-// service and update its engines. `make copy` runs it.
+// Package copy runs .github/guide.sh and the commands of .github/COPY.md, which take parts out
+// of the repository, turn it into another service and update its engines. `make copy` runs it.
 package copy
 
 import (
@@ -27,12 +26,12 @@ const vet = "\ngo vet -tags $(sed -n 's/^ALL_TAGS := //p' Makefile) ./...\n"
 // always must succeed after a block.
 const always = "\ngo mod tidy" + vet + "go test ./...\nmake --dry-run help check-all package >/dev/null\n"
 
-// chapters are functions of testdata/guide.sh, which add what the page does, with what must succeed
-// then. With the last, each block of Go in the page is in that script.
+// chapters are functions of guide.sh, with what must succeed after them. After the last, each block of
+// Go in CONTRIBUTING.md is in that script.
 var chapters = []struct{ name, check string }{
 	{"visits", always + "go test -tags postgres -run 'TestStore|TestLeast' ./internal/store/postgres"},
 	{"tags", always + "go test -tags postgres -run TestStore ./internal/store/postgres"},
-	{"tokens", vet + "[ $(grep -c '```go' .github/CONTRIBUTING.md) = $(cat internal/proof/copy/testdata/guide.sh | grep -c \"page '\") ]"},
+	{"tokens", vet + "[ $(grep -c '```go' .github/CONTRIBUTING.md) = $(grep -c \"page '\" .github/guide.sh) ]"},
 }
 
 // nouns have plurals if a service may have their name, which others of ours once met.
@@ -83,7 +82,7 @@ const update = `
 func TestCopy(t *testing.T) {
 	dir := t.TempDir()
 	run(t, ".", "git clone -q -c user.name=copy -c user.email=copy ../../.. "+dir)
-	page, err := os.ReadFile(dir + "/.github/CONTRIBUTING.md")
+	page, err := os.ReadFile(dir + "/.github/COPY.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +90,7 @@ func TestCopy(t *testing.T) {
 		t.Run(name, func(t *testing.T) { run(t, dir, "git reset -q --hard\ngit clean -qfd\n"+commands) })
 	}
 	for _, c := range chapters {
-		test(c.name, "bash internal/proof/copy/testdata/guide.sh "+c.name+c.check)
+		test(c.name, "bash -x .github/guide.sh "+c.name+c.check)
 	}
 	all, parts := "", regexp.MustCompile("(?s)```sh\n(git rm -rq (.*?)\n.*?)```").FindAllStringSubmatch(string(page), -1)
 	for _, m := range parts {
@@ -102,7 +101,7 @@ func TestCopy(t *testing.T) {
 		}
 	}
 	if len(parts) <= len(checks) {
-		t.Errorf("CONTRIBUTING.md: got %d blocks that remove a part, want one for each of checks, and more", len(parts))
+		t.Errorf("COPY.md: got %d blocks that remove a part, want one for each of checks, and more", len(parts))
 	}
 	test("all parts", all+"go mod tidy\nmake lint")
 	for noun, plural := range nouns {

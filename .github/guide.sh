@@ -1,5 +1,11 @@
-# Follows a chapter of CONTRIBUTING.md in a clone, with the page's own code: visits, tags or tokens.
-set -eux -o pipefail
+#!/usr/bin/env bash
+# Usage: .github/guide.sh visits|tags|tokens
+# Makes the example of a chapter in this folder: "Add an operation" or "Add a property" of
+# CONTRIBUTING.md, or "Other credentials" of COPY.md. The code that the pages show is taken from them.
+set -euo pipefail
+export LC_ALL=C
+[[ ${1-} =~ ^(visits|tags|tokens)$ ]] || { sed -n '2,4s/^# //p' "$0" >&2; exit 2; }
+cd "$(dirname "$0")/.."
 
 # page TEXT prints the block of Go that begins with TEXT.
 page() {
@@ -756,7 +762,7 @@ sed -i '/^	errs\["CreateKey"\]/e cat calls' internal/store/storetest/lifecycle.g
 rm calls
 
 # 5. The contract.
-{ cat <<'END'; page 'pet := s.add'; cat <<'END2'; } >internal/proof/contract/visits.go
+cat >internal/proof/contract/visits.go <<'END'
 package contract
 
 import (
@@ -768,7 +774,21 @@ import (
 )
 
 func (s *suite) visits(t *testing.T) {
-END
+	pet := s.add(t, example.Body())
+	visits := fmt.Sprintf("/v1/pets/%v/visits", pet["id"])
+	made := s.try(t, testCase{send: "POST " + visits, body: `{"day":"2026-11-21","reason":"cough"}`, want: "201"})
+	visit := fmt.Sprintf("%s/%v", visits, decode(made.body).(object)["id"])
+	patch := "PATCH " + visit + "\nContent-Type: application/merge-patch+json"
+	for _, c := range []testCase{
+		{send: "POST " + visits, body: `{"day":"2026-11-21","reason":"fever"}`, want: "409 conflict"},
+		{send: patch, body: `{"note":"again"}`, want: "200", says: `"reason":"cough" "note":"again"`},
+		{send: patch + "\nIf-Match: \"old\"", body: `{"note":"again"}`, want: "412 precondition_failed"},
+		{send: patch, body: `{"reason":1}`, want: "400 invalid_body", says: "reason"},
+		{send: "DELETE " + visit, want: "204"},
+		{send: "DELETE " + visit, want: "404 not_found"},
+	} {
+		s.try(t, c) // a request without a key is a 401, one with a key that may only read a 403
+	}
 	merge, spaces := "\nContent-Type: application/merge-patch+json", strings.Repeat(" ", 65<<10)
 	for day := range 3 {
 		body := fmt.Sprintf(`{"day":"2026-10-0%d","reason":"fever","note":"%d"}`, day+1, day)
@@ -802,7 +822,7 @@ END
 		got = s.try(t, c)
 	}
 }
-END2
+END
 sed -i 's/^	t.Run("Lists".*/\tt.Run("Visits", s.visits)\n&/' internal/proof/contract/contract.go
 gofmt -w internal
 }
@@ -837,7 +857,18 @@ sed -i -e "s/CategoryID: body.CategoryID, /&$(code 'Tags: valueOr(body.Tags, nil
 sed -i -e 's/"name, category_id, status"/"name, category_id, status, tags"/' -e 's/VALUES (nullif(?, 0), ?/&, ?/' \
 	-e "s/&p.Status} }/\&p.Status, $(code 'inJSON{&p.Tags}' | sed 's/&/\\&/')} }/" \
 	-e 's/^	"database\/sql"/&\n\t"database\/sql\/driver"\n\t"encoding\/json"/' internal/store/sqlite/pets.go
-{ echo; page '// inJSON'; } >>internal/store/sqlite/pets.go
+cat >>internal/store/sqlite/pets.go <<'END'
+
+// inJSON keeps the value of a pointer as JSON in a column.
+type inJSON struct{ value any }
+
+func (j inJSON) Value() (driver.Value, error) {
+	text, err := json.Marshal(j.value)
+	return string(text), err
+}
+
+func (j inJSON) Scan(text any) error { return json.Unmarshal([]byte(text.(string)), j.value) }
+END
 { echo '-- +goose Up'; code "ALTER TABLE pets ADD COLUMN tags TEXT NOT NULL DEFAULT 'null'"; echo ';'; } >internal/store/sqlite/migrations/00002_tags.sql
 
 # 5. PostgreSQL.
@@ -856,19 +887,90 @@ sed -i 's/^func TestAllocations/func testAllocations/' internal/service/allocati
 gofmt -w internal
 }
 
-# tokens adds the tokens of the chapter "Other credentials".
+# tokens accepts the tokens of an identity provider, as in the chapter "Other credentials".
 tokens() {
-eval "$(sed -n '/^go get .*jwt/p' .github/CONTRIBUTING.md)"
-page 'package service' >internal/service/tokens.go
-check=$(page 'if s.tokens' | sed 's/$/\\/')
-tokens=$(page 'var tokens' | sed 's/$/\\/')
+go get github.com/golang-jwt/jwt/v5@v5.3.1 github.com/MicahParks/keyfunc/v3@v3.9.1
+cat >internal/service/tokens.go <<'END'
+package service
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/MicahParks/jwkset"
+	"github.com/MicahParks/keyfunc/v3"
+	"github.com/golang-jwt/jwt/v5"
+
+	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/fault"
+)
+
+// Tokens authenticates the callers of an identity provider by their tokens (JWT).
+type Tokens struct {
+	keys   keyfunc.Keyfunc
+	parser *jwt.Parser
+}
+
+// NewTokens accepts the tokens that issuer has signed for audience. It fetches the
+// provider's keys from the address keySet, and again every five minutes until ctx ends.
+func NewTokens(ctx context.Context, log *slog.Logger, issuer, audience, keySet string) (*Tokens, error) {
+	storage, err := jwkset.NewStorageFromHTTP(keySet, jwkset.HTTPClientStorageOptions{
+		Ctx: ctx, HTTPTimeout: 5 * time.Second, RefreshInterval: 5 * time.Minute,
+		RefreshErrorHandler: func(_ context.Context, err error) {
+			log.Error("keys for tokens could not be fetched; the old ones stay", "error", err)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	keys, err := keyfunc.New(keyfunc.Options{Storage: storage})
+	return &Tokens{keys, jwt.NewParser(
+		jwt.WithValidMethods([]string{"RS256", "ES256"}), jwt.WithIssuer(issuer), jwt.WithAudience(audience),
+		jwt.WithExpirationRequired(), jwt.WithLeeway(30*time.Second),
+	)}, err
+}
+
+// Authenticate returns the caller of a token, who may write with the scope pets:write.
+func (t *Tokens) Authenticate(token string) (edge.Caller, error) {
+	var claims struct {
+		jwt.RegisteredClaims
+		Scope string `json:"scope"`
+	}
+	_, err := t.parser.ParseWithClaims(token, &claims, t.keys.Keyfunc)
+	caller := edge.Caller{ID: "sub:" + claims.Subject, MayWrite: slices.Contains(strings.Fields(claims.Scope), "pets:write")}
+	switch {
+	case errors.Is(err, jwt.ErrTokenExpired):
+		return caller, &fault.Error{Kind: fault.Unauthorized, Reason: "expired", Message: "the token has expired"}
+	case err != nil || claims.Subject == "":
+		return edge.Caller{}, &fault.Error{Kind: fault.Unauthorized, Reason: "invalid"}
+	}
+	return caller, nil
+}
+END
+cat >check <<'END'
+if s.tokens != nil && strings.Count(token, ".") == 2 {
+	return s.tokens.Authenticate(token)
+}
+END
+cat >tokens <<'END'
+var tokens *service.Tokens
+if cfg.issuer != "" {
+	if tokens, err = service.NewTokens(ctx, env.logger, cfg.issuer, cfg.audience, cfg.keySet); err != nil {
+		return fmt.Errorf("--key-set: %w", err)
+	}
+}
+END
 sed -i -e "s/^	keyring    \*keys.Keyring/&\n\ttokens *Tokens/" -e 's/keyring \*keys.Keyring, o edge/keyring *keys.Keyring, tokens *Tokens, o edge/' \
 	-e 's/&service{handler, store, keyring}/\&service{handler, store, keyring, tokens}/' \
-	-e "/) Authenticate(/a \\${check}
-" internal/service/handler.go
-sed -i -e "s/NewHandler(observed, keyring, cfg.edge)/NewHandler(observed, keyring, tokens, cfg.edge)/" -e "/NewHandler(observed/i \\${tokens}
-" -e 's/^	logFormat       string/&\n\tissuer, audience, keySet string/' \
-	-e 's/^	flags := cmd.Flags()/&\n\tflags.StringVar(\&cfg.issuer, "issuer", "", "i")\n\tflags.StringVar(\&cfg.audience, "audience", "", "a")\n\tflags.StringVar(\&cfg.keySet, "key-set", "", "k")/' cmd/petstore/serve.go
+	-e '/) Authenticate(/r check' internal/service/handler.go
+sed -i -e "s/NewHandler(observed, keyring, cfg.edge)/NewHandler(observed, keyring, tokens, cfg.edge)/" -e '/NewHandler(observed/e cat tokens' \
+	-e 's/^	logFormat       string/&\n\tissuer, audience, keySet string/' \
+	-e 's/^	flags := cmd.Flags()/&\n\tflags.StringVar(\&cfg.issuer, "issuer", "", "accept tokens (JWT) of this issuer, too")\n\tflags.StringVar(\&cfg.audience, "audience", "", "the audience of its tokens")\n\tflags.StringVar(\&cfg.keySet, "key-set", "", "the URL of its keys (JWKS)")/' cmd/petstore/serve.go
+rm check tokens
 sed -i -e 's/\(service.NewHandler(st, .*\), edge.Options/\1, nil, edge.Options/' internal/proof/program/program.go internal/proof/browser/docs_test.go
 go mod tidy
 gofmt -w internal cmd
