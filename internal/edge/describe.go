@@ -8,45 +8,90 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// describe tells the client why a value cannot be decoded or does not match its schema. The
-// sentence begins with the path to the wrong part, or with root if all of the value is wrong.
-func describe(err error, root string, schema *openapi3.Schema) string {
-	var e *openapi3.SchemaError
-	for errors.As(err, &e) && e.SchemaField == "allOf" {
-		err = e.Origin
+// Limits of the message for a value with several faults.
+const (
+	maxFaults  = 5
+	maxMessage = 600 // bytes
+)
+
+// describe tells the client why a value does not match its schema: one sentence for each
+// fault. A sentence begins with the path to the wrong part, or with root if the whole value
+// is wrong.
+func describe(invalid error, root string, schema *openapi3.Schema) string {
+	return join(sentences(invalid, root, schema), root)
+}
+
+// describeBody does the same for a body that does not match its schema, its Go type or both.
+func describeBody(invalid, undecodable error, schema *openapi3.Schema) string {
+	all := sentences(invalid, "the body", schema)
+	e, ok := errors.AsType[*json.SemanticError](undecodable)
+	if ok && e.GoType != nil && reflect.Zero(e.GoType).CanInt() { // the schema accepts 7.0
+		start := placeOf(e.JSONPointer) + " "
+		if !slices.ContainsFunc(all, func(s string) bool { return strings.HasPrefix(s, start) }) {
+			all = slices.Insert(all, 0, start+describeInteger(e.GoType.Bits()))
+		}
 	}
-	decoding, undecodable := errors.AsType[*json.SemanticError](err)
-	switch {
-	case errors.Is(err, errTooDeep):
-		return errTooDeep.Error()
-	case errors.Is(err, openapi3filter.ErrInvalidRequired):
-		return root + " is required"
-	case undecodable && decoding.GoType != nil && reflect.Zero(decoding.GoType).CanInt(): // the schema accepts 7.0
-		return placeOf(decoding.JSONPointer) + " " + describeInteger(decoding.GoType.Bits())
-	case e == nil:
+	return join(all, "the body")
+}
+
+// join returns the first sentences, as many as the limits allow.
+func join(sentences []string, root string) string {
+	if len(sentences) == 0 {
 		return root + " does not match the document"
 	}
+	message := sentences[0]
+	for _, sentence := range sentences[1:min(maxFaults, len(sentences))] {
+		if len(message)+len("; ")+len(sentence) > maxMessage {
+			break
+		}
+		message += "; " + sentence
+	}
+	return message
+}
+
+// sentences returns a sentence for each fault in err's tree.
+func sentences(err error, root string, schema *openapi3.Schema) (all []string) {
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case openapi3.MultiError:
+		for _, each := range e {
+			all = append(all, sentences(each, root, schema)...)
+		}
+		return slices.Compact(all)
+	case *openapi3.SchemaError:
+		if e.SchemaField != "allOf" { // which wraps the errors of its parts
+			return []string{describeFault(e, root, schema)}
+		}
+	}
+	return sentences(errors.Unwrap(err), root, schema)
+}
+
+func describeFault(e *openapi3.SchemaError, root string, schema *openapi3.Schema) string {
 	path := e.JSONPointer()
 	sentence := place(root, path) + " " + describeRule(e)
 	if e.Value == nil && len(path) == 1 && !slices.Contains(schema.Required, path[0]) {
-		sentence += "; it may be left out"
+		sentence += ", which may be left out"
 	}
 	return sentence
 }
 
 // describeSyntax tells the client what is wrong with the syntax of a body.
-func describeSyntax(e *jsontext.SyntacticError, body []byte) string {
+func describeSyntax(err error, body []byte) string {
+	e, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
+	case !ok:
+		return errTooDeep.Error()
 	case errors.Is(e, jsontext.ErrDuplicateName):
 		at := e.JSONPointer
-		return fmt.Sprintf("%s has the property %.64q twice", placeOf(at.Parent()), at.LastToken())
+		return fmt.Sprintf("%s has the property %.32q twice", placeOf(at.Parent()), at.LastToken())
 	case errors.Is(e, io.ErrUnexpectedEOF):
 		return "the JSON of the body is incomplete"
 	}
@@ -60,26 +105,32 @@ func describeRule(e *openapi3.SchemaError) string {
 		return "must not be null"
 	}
 	s := e.Schema
-	_, isString := e.Value.(string)
-	message, _ := s.Extensions["x-pattern-message"].(string)
-	switch field := e.SchemaField; {
-	case field == "required":
+	switch e.SchemaField {
+	case "required":
 		return "is required"
-	case field == "enum":
+	case "enum":
 		values := make([]string, len(s.Enum))
 		for i, v := range s.Enum {
 			values[i] = fmt.Sprint(v)
 		}
 		return "must be one of " + strings.Join(values, ", ")
-	case (field == "minimum" || field == "maximum") && s.Min != nil && s.Max != nil:
-		return fmt.Sprintf("must be between %v and %v", *s.Min, *s.Max)
-	case field == "pattern" && message != "":
-		return message
-	case field == "type" && isString:
-		return describeType(s) + ", not a string"
-	case field == "type" || field == "format" && s.Type.Is("integer"):
+	case "minimum", "maximum":
+		if s.Min != nil && s.Max != nil {
+			return fmt.Sprintf("must be between %v and %v", *s.Min, *s.Max)
+		}
+	case "pattern":
+		if message, ok := s.Extensions["x-pattern-message"].(string); ok {
+			return message
+		}
+	case "type":
+		if _, isString := e.Value.(string); isString {
+			return describeType(s) + ", not a string"
+		}
 		return describeType(s)
-	case field == "format":
+	case "format":
+		if s.Type.Is("integer") {
+			return describeType(s)
+		}
 		return "must be a valid " + s.Format
 	}
 	if rule, ok := strings.CutPrefix(e.Reason, "number "); ok {
@@ -114,14 +165,18 @@ func placeOf(p jsontext.Pointer) string { return place("the body", slices.Collec
 func place(root string, pointer []string) string {
 	path := ""
 	for _, step := range pointer {
-		if len(step) > 64 {
-			step = "a property" // the client chose the name
+		unprintable := strings.ContainsFunc(step, func(r rune) bool { return !unicode.IsPrint(r) })
+		if len(step) > 64 || unprintable { // the client chose the name
+			step = "a property"
 		}
 		if _, err := strconv.Atoi(step); err == nil {
 			path += "[" + step + "]"
 		} else {
 			path += "." + step
 		}
+	}
+	if len(path) > maxMessage/4 {
+		return "a nested property"
 	}
 	if property, ok := strings.CutPrefix(path, "."); ok {
 		return property

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	encodingjson "encoding/json"
 	"errors"
 	"fmt"
@@ -183,20 +184,19 @@ func (h *Handler) Bind(into any, c echo.Context) error {
 // for the client.
 func decodeBody(schema *openapi3.Schema, body []byte, into any) error {
 	var value any
-	err := json.Unmarshal(body, &value, json.WithUnmarshalers(jsonValues))
-	if err == nil {
-		err = schema.VisitJSON(value, openapi3.VisitAsRequest())
+	if err := json.Unmarshal(body, &value, json.WithUnmarshalers(jsonValues)); err != nil {
+		return fault.New(fault.InvalidBody, describeSyntax(err, body))
 	}
-	if err == nil {
-		err = json.Unmarshal(body, into)
+	options := []openapi3.SchemaValidationOption{openapi3.VisitAsRequest()}
+	if bytes.Count(body, []byte(",")) < 1000 { // more values may have so many faults that only the first is looked for
+		options = append(options, openapi3.MultiErrors())
 	}
-	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return fault.New(fault.InvalidBody, describeSyntax(e, body))
+	invalid := schema.VisitJSON(value, options...)
+	undecodable := json.Unmarshal(body, into)
+	if invalid == nil && undecodable == nil {
+		return nil
 	}
-	if err != nil {
-		return fault.New(fault.InvalidBody, describe(err, "the body", schema))
-	}
-	return nil
+	return fault.New(fault.InvalidBody, describeBody(invalid, undecodable, schema))
 }
 
 var errTooDeep = fmt.Errorf("the body must be nested at most %d levels deep", maxDepth)

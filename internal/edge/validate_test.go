@@ -57,13 +57,16 @@ func TestParameters(t *testing.T) {
 	}
 }
 
+const isLong = "must be shorter than this sentence, of which only three fit into the message of an error, because it is so long that it fills more than a quarter of it"
+
 var long = strings.Repeat("k", 65) // a name that is too long to be shown
 
 var bodyMessages = map[string]string{
 	`null`:                               "the body must not be null",
+	`{}`:                                 "title is required",
 	`{"title":5}`:                        "title must be of type string",
 	`{"title":"a","pages":"1"}`:          "pages must be an integer of 64 bits, written in digits, not a string",
-	`{"title":"a","kind":null}`:          "kind must not be null; it may be left out",
+	`{"title":"a","kind":null}`:          "kind must not be null, which may be left out",
 	`{"title":null}`:                     "title must not be null",
 	`{"title":"a","chapters":[null]}`:    "chapters[0] must not be null",
 	`{"title":"a!"}`:                     "title must not contain an exclamation mark",
@@ -71,12 +74,22 @@ var bodyMessages = map[string]string{
 	`{"title":"a","tags":["a","B"]}`:     `tags[1] is invalid: string doesn't match the regular expression "^[a-z]+$"`,
 	`{"title":"a","author":{}}`:          "author.name is required",
 	`{"title":"a","chapters":[{"title":"b","pages":[1,2.0]}]}`: "chapters[0].pages[1] must be an integer of 64 bits, written in digits",
-	`{"title":"a","author":{"1\n":1,"1\n":2}}`:                 `author has the property "1\n" twice`,
+	`{"title":"a","author":{"1 ":1,"1 ":2}}`:                   `author has the property "1 " twice`,
 	`{"title":"a","x":1e999`:                                   "the JSON of the body is incomplete",
-	`{"` + long + `":1,"` + long + `":2}`:                      `the body has the property "` + long[1:] + `" twice`,
+	`{"` + long + `":1,"` + long + `":2}`:                      `the body has the property "` + long[:32] + `" twice`,
 	strings.Repeat(`{"x":`, 101):                               "the body must be nested at most 100 levels deep",
 	`{"` + long + `":{"1":1,"1":2}}`:                           `a property has the property "1" twice`,
-	`{'a':100}`:                                                `the body is not valid JSON in UTF-8: unexpected "'a':10" at byte 2`,
+	`{"a\n":{"1":1,"1":2}}`:                                    `a property has the property "1" twice`,
+	strings.Repeat(`{"property":`, 20) + `{"1":1,"1":2`:        `a nested property has the property "1" twice`,
+	`{'a':100}`: `the body is not valid JSON in UTF-8: unexpected "'a':10" at byte 2`,
+
+	// Several faults: those of the present properties by name, then the missing ones; five at most.
+	`{"pages":7.0,"kind":"tale","author":{"name":5}}`: "pages must be an integer of 64 bits, written in digits; " +
+		"author.name must be of type string; kind must be one of novel, poem; title is required",
+	`{"tags":[4,"B",4,4,4,4]}`: `tags[0] must be of type string; tags[1] is invalid: string doesn't match the regular expression "^[a-z]+$"; ` +
+		"tags[2] must be of type string; tags[3] must be of type string; tags[4] must be of type string",
+	`{"tags":[0` + strings.Repeat(",0", 1000) + "]}":         "tags[0] must be of type string",
+	`{"names":[` + strings.Repeat(`"`+long+`",`, 5) + `""]}`: "names[0] " + isLong + "; names[1] " + isLong + "; names[2] " + isLong,
 }
 
 func TestBodyMessages(t *testing.T) {

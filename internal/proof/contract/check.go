@@ -113,7 +113,7 @@ func (s *suite) checkError(t *testing.T, got response) {
 	got.assert(t, err == nil, "body: got %.200q (%v), want an Error", got.body, err)
 	got.assert(t, fmt.Sprint(e["status"]) == status, "status in the body: got %v, want %s", e["status"], status)
 	got.assert(t, documented, "code: got %q, want one that the document has for this status", code)
-	got.assert(t, m != "" && len(m) <= 300 && !strings.ContainsAny(m, "\n\r\t") && !leak.MatchString(m),
+	got.assert(t, m != "" && len(m) <= 600 && !strings.ContainsAny(m, "\n\r\t") && !leak.MatchString(m),
 		"message: got %q, want one plain sentence with nothing internal such as %q", m, leak.FindString(m))
 }
 
