@@ -168,6 +168,8 @@ docs-ui: need-npm ## update the user interface of /docs from the npm package pin
 
 # .goreleaser.yaml runs "make pack" for each program of a release.
 package release: export VERSION := $(VERSION)
+# Both are for Linux, also on a Mac.
+package image: export GOOS := linux
 package: build ## build the .deb for this machine in .bin/dist
 	sh deploy/package/prepare.sh
 	@$(MAKE) --no-print-directory pack PROGRAM=$(BIN) ARCH=$$(go env GOARCH)

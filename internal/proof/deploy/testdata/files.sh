@@ -24,10 +24,12 @@ git clone -q -c core.autocrlf=true --depth 1 "file://$PWD" "$1/shallow"
 git clone -q . "$1/theirs" && chown -R 65534 "$1/theirs"
 for place in archive shallow theirs; do
 	cd "$1/$place"
-	GOFLAGS=-buildvcs=auto make package # Go's default
+	(umask 077 && GOOS=darwin GOFLAGS=-buildvcs=auto make package) # GOFLAGS as by default
 	dpkg --no-act --install .bin/dist/*.deb
 	dpkg --compare-versions "$(dpkg-deb --field .bin/dist/*.deb Version)" ge "$version"
 	dpkg-deb --extract .bin/dist/*.deb files
+	files/usr/bin/petstore --version
+	[ "$(cd files && find . ! -perm -o=r | sort | xargs)" = './etc/petstore/petstore.env ./etc/petstore/secrets' ]
 	zcat files/usr/share/doc/petstore/changelog.gz | grep -E '^ -- .*>  [A-Z][a-z]{2}, [0-9]'
 	terms=files/usr/share/doc/petstore/THIRD_PARTY_LICENSES.txt
 	[ "$(grep -c '^==== internal/' $terms)" = "$licenses" ]
