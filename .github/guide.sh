@@ -436,7 +436,7 @@ func (s *Store) RemoveVisit(ctx context.Context, petID, id int64) error {
 	})
 }
 END
-sed -i 's/"pets", "keys"/"pets", "visits", "keys"/' internal/store/sqlite/store.go
+sed -i 's/"pets", "keys"/&, "visits"/' internal/store/sqlite/store.go
 cat >internal/store/sqlite/migrations/00002_visits.sql <<'END'
 -- +goose Up
 CREATE TABLE visits (
@@ -671,6 +671,7 @@ func (s *Store) RemoveVisit(ctx context.Context, petID, id int64) error {
 	})
 }
 END2
+sed -i 's/"create", "get", "list", /&"create_visit", "list_visits", "change_visit", "remove_visit", /' internal/store/observe.go
 cat >>internal/store/observe.go <<'END'
 
 func (o *observed) CreateVisit(ctx context.Context, petID int64, v pets.NewVisit) (visit pets.Visit, err error) {

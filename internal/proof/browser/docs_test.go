@@ -40,6 +40,7 @@ func TestDocs(t *testing.T) {
 				p.until(fmt.Sprintf(`document.querySelector('[id$="tag/%s"]')?.innerText.includes("Deprecated\n")`, id(item.Get)))
 			}
 		}
+		p.do(chromedp.Navigate(p.url + "/docs"))
 		p.wantText("Server:\nhttps://pets.example/v1")
 	})
 }
