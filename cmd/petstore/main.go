@@ -39,8 +39,8 @@ func main() {
 	}
 	os.Exit(run(server.UntilSignal(context.Background()), os.Args[1:], &environment{
 		variables:   variables,
-		stdout:      &printer{Writer: os.Stdout},
-		stderr:      &printer{Writer: os.Stderr, limit: maxLine},
+		stdout:      &server.Printer{Writer: os.Stdout},
+		stderr:      &server.Printer{Writer: os.Stderr, Limit: server.MaxLine},
 		terminal:    isTerminal(os.Stderr),
 		interactive: isTerminal(os.Stdin) && isTerminal(os.Stdout) && isTerminal(os.Stderr),
 		root:        os.Geteuid() == 0,
@@ -56,7 +56,7 @@ const stopTime = 12 * time.Second
 // environment is what a command gets from the system and from run.
 type environment struct {
 	variables      map[string]string
-	stdout, stderr *printer
+	stdout, stderr *server.Printer
 	terminal       bool           // stderr is a terminal
 	interactive    bool           // stdin, stdout and stderr are terminals
 	root           bool           // the process may do anything with any file
@@ -71,7 +71,7 @@ type environment struct {
 
 // run runs one command and returns the exit status of the process.
 func run(ctx context.Context, args []string, env *environment) int {
-	env.logger = newLogger(env.stderr, slog.LevelInfo, false)
+	env.logger = server.NewLogger(env.stderr, slog.LevelInfo, false)
 	root := rootCommand(env)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)

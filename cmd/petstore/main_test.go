@@ -221,7 +221,7 @@ func TestLastWord(t *testing.T) {
 func runHere(ctx context.Context, args string, env environment) (status int, stderr string) {
 	var out bytes.Buffer
 	env.variables = map[string]string{keysVariable: fixedKey}
-	env.stdout, env.stderr = &printer{Writer: io.Discard}, &printer{Writer: &out}
+	env.stdout, env.stderr = &server.Printer{Writer: io.Discard}, &server.Printer{Writer: &out}
 	env.exitAfter = func(time.Duration, int) {}
 	status = run(ctx, strings.Fields(args), &env)
 	return status, out.String()

@@ -138,11 +138,11 @@ func (cfg *serveConfig) setUp(env *environment) {
 		_ = env.store.Set("memory:")          // it is valid
 		cfg.edge.AllowOrigins = []string{"*"} // its keys are worth nothing
 	}
-	env.stderr.hide(keys.Pattern, cfg.fixedKeys)
+	env.stderr.Hide(keys.Pattern, cfg.fixedKeys)
 	asJSON := cfg.logFormat == "json" || cfg.logFormat == "auto" && !env.terminal
-	env.logger = newLogger(env.stderr, cfg.logLevel, asJSON)
+	env.logger = server.NewLogger(env.stderr, cfg.logLevel, asJSON)
 	cfg.open.Logger, cfg.edge.Logger, cfg.server.Logger = env.logger, env.logger, env.logger
-	cfg.edge.LogBlocked = env.stderr.blocked
+	cfg.edge.LogBlocked = env.stderr.Blocked
 }
 
 // serve runs the server until it is told to stop or fails.

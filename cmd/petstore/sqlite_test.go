@@ -13,6 +13,7 @@ import (
 
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/example"
+	"example.com/petstore/internal/server"
 )
 
 // TestLastWordOnFile checks that nothing is added to an error that says what was done, and that
@@ -21,7 +22,7 @@ func TestLastWordOnFile(t *testing.T) {
 	t.Parallel()
 	broken, done := errors.New("broken"), errors.New("copy.db was written")
 	var stderr strings.Builder
-	env := &environment{logger: newLogger(&printer{Writer: &stderr}, slog.LevelInfo, false)}
+	env := &environment{logger: server.NewLogger(&server.Printer{Writer: &stderr}, slog.LevelInfo, false)}
 	_ = env.store.Set("sqlite:pets.db")
 	for want, report := range map[error]db.Report{done: {Path: "copy.db"}, nil: {Altered: broken}} {
 		work := func(string) (db.Report, error) { return report, want }

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bytes"
@@ -13,7 +13,8 @@ import (
 	"unicode"
 )
 
-func newLogger(out *printer, level slog.Level, asJSON bool) *slog.Logger {
+// NewLogger returns a logger that writes text, or a JSON object, on each line.
+func NewLogger(out io.Writer, level slog.Level, asJSON bool) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if asJSON {
 		return slog.New(slog.NewJSONHandler(out, options))
@@ -21,16 +22,16 @@ func newLogger(out *printer, level slog.Level, asJSON bool) *slog.Logger {
 	return slog.New(slog.NewTextHandler(out, options))
 }
 
-// maxLine is the most bytes that a line of the log may have. Receivers of syslog take messages of
+// MaxLine is the most bytes that a line of the log may have. Receivers of syslog take messages of
 // this size (RFC 5424, section 6.1).
-const maxLine = 2 << 10
+const MaxLine = 2 << 10
 
-// printer writes text. It replaces what could move a terminal's cursor, colour the text or
+// Printer writes text. It replaces what could move a terminal's cursor, colour the text or
 // change its direction, hides secrets, cuts what is too long, and knows whether the text can
 // be written.
-type printer struct {
+type Printer struct {
 	io.Writer
-	limit   int            // the most bytes of one Write; 0 for no limit
+	Limit   int            // the most bytes of one Write; 0 for no limit
 	pattern *regexp.Regexp // of secrets; nil for none
 	secrets [][]byte       // others, the longest first, because others may be parts of it
 
@@ -38,15 +39,15 @@ type printer struct {
 	failed atomic.Pointer[[]byte]    // what the last Write failed to write
 }
 
-// hide makes p hide what matches pattern, and secrets.
-func (p *printer) hide(pattern *regexp.Regexp, secrets []string) {
+// Hide makes p hide what matches pattern, and secrets.
+func (p *Printer) Hide(pattern *regexp.Regexp, secrets []string) {
 	p.pattern = pattern
 	for _, secret := range slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) }) {
 		p.secrets = append(p.secrets, []byte(secret))
 	}
 }
 
-func (p *printer) Write(text []byte) (int, error) {
+func (p *Printer) Write(text []byte) (int, error) {
 	p.since.CompareAndSwap(nil, new(time.Now()))
 	p.failed.Store(nil)
 	_, err := p.Writer.Write(p.shorten(p.clean(text)))
@@ -58,9 +59,9 @@ func (p *printer) Write(text []byte) (int, error) {
 	return len(text), err
 }
 
-// blocked reports whether nothing could be written for 5 s. It tries again what failed,
+// Blocked reports whether nothing could be written for 5 s. It tries again what failed,
 // because a server that is not ready may have nothing else to write.
-func (p *printer) blocked() bool {
+func (p *Printer) Blocked() bool {
 	if failed := p.failed.Swap(nil); failed != nil {
 		_, _ = p.Write(*failed) // which notes the error
 	}
@@ -69,7 +70,7 @@ func (p *printer) blocked() bool {
 }
 
 // clean hides secrets, and replaces all but line feeds, tabs and what is visible.
-func (p *printer) clean(text []byte) []byte {
+func (p *Printer) clean(text []byte) []byte {
 	if p.pattern != nil && p.pattern.Match(text) {
 		text = p.pattern.ReplaceAllLiteral(text, []byte("REDACTED"))
 	}
@@ -105,18 +106,18 @@ func visible(r rune) rune {
 // shorten returns text if it has at most limit bytes. Otherwise it cuts the long strings of a
 // JSON object, or the middle of any other text. The text must be clean: a part of a secret
 // would not be recognised.
-func (p *printer) shorten(text []byte) []byte {
-	if p.limit == 0 || len(text) <= p.limit {
+func (p *Printer) shorten(text []byte) []byte {
+	if p.Limit == 0 || len(text) <= p.Limit {
 		return text
 	}
 	const mark = "...(cut)..."
 	var line map[string]any
 	if json.Unmarshal(text, &line) != nil {
-		half := (p.limit - len(mark)) / 2
+		half := (p.Limit - len(mark)) / 2
 		begin, end := text[:half], bytes.TrimLeft(text[len(text)-half:], `\"`) // the quote may have been escaped
 		return slices.Concat(bytes.ToValidUTF8(begin, nil), []byte(mark), bytes.ToValidUTF8(end, nil))
 	}
-	for limit := p.limit / 2; len(text) > p.limit && limit > 0; limit /= 2 {
+	for limit := p.Limit / 2; len(text) > p.Limit && limit > 0; limit /= 2 {
 		for name, value := range line {
 			if value, ok := value.(string); ok && len(value) > limit {
 				line[name] = strings.ToValidUTF8(value[:limit], "") + mark

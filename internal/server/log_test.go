@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bytes"
@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"example.com/petstore/internal/keys"
 )
+
+var pattern = regexp.MustCompile(`psk_\w+`)
 
 func TestPrinter(t *testing.T) {
 	t.Parallel()
@@ -22,8 +23,8 @@ func TestPrinter(t *testing.T) {
 		"psk_abc, first-and-more, first": "REDACTED, REDACTED, REDACTED",
 	} {
 		var out bytes.Buffer
-		p := &printer{Writer: &out}
-		p.hide(keys.Pattern, []string{"first", "first-and-more"})
+		p := &Printer{Writer: &out}
+		p.Hide(pattern, []string{"first", "first-and-more"})
 		if n, err := fmt.Fprint(p, text); n != len(text) || err != nil || out.String() != want {
 			t.Errorf("%q: got %d, error %v, %q, want %q", text, n, err, &out, want)
 		}
@@ -40,10 +41,10 @@ func TestLongLines(t *testing.T) {
 	} {
 		for _, asJSON := range []bool{true, false} {
 			var out bytes.Buffer
-			p := &printer{Writer: &out, limit: maxLine}
-			p.hide(keys.Pattern, []string{fixed})
+			p := &Printer{Writer: &out, Limit: MaxLine}
+			p.Hide(pattern, []string{fixed})
 			long := strings.Repeat(odd, 10_000/len(odd))
-			log := newLogger(p, slog.LevelInfo, asJSON)
+			log := NewLogger(p, slog.LevelInfo, asJSON)
 			log.Error("request", "method", long, "path", long, "status", 500, "request_id", "r1", "error", errors.New(long))
 			log.Warn(long, "error", errors.New("short"))
 			got := out.String()
@@ -87,11 +88,11 @@ func TestBlocked(t *testing.T) {
 	for name, w := range map[string]*stuck{"hangs": {hang: 10 * time.Second}, "fails": {fail: 10 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
 			w.begin = time.Now()
-			log := &printer{Writer: w}
+			log := &Printer{Writer: w}
 			go fmt.Fprintln(log, "a line")
 			for second := range 12 {
 				time.Sleep(time.Until(w.begin.Add(time.Duration(second)*time.Second + time.Millisecond)))
-				if got, want := log.blocked(), second >= 5 && second < 10; got != want {
+				if got, want := log.Blocked(), second >= 5 && second < 10; got != want {
 					t.Errorf("%s, after %d s: got blocked: %v, want %v", name, second, got, want)
 				}
 			}
