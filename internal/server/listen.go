@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -33,10 +35,19 @@ func Listen(addr string) (net.Listener, error) {
 	if network == "tcp" {
 		return net.Listen(network, address)
 	}
-	// Two processes that start at once must not both replace a socket.
+	if most := len(syscall.RawSockaddrUnix{}.Path) - 1; len(address) > most || strings.HasPrefix(address, "@") {
+		return nil, fmt.Errorf("%s: the path of a Unix socket must have at most %d bytes and not begin with @", address, most)
+	}
+	if info, err := os.Lstat(address); err == nil && info.Mode().Type() != os.ModeSocket {
+		return nil, fmt.Errorf("%s is not a socket: %w", address, syscall.EADDRINUSE)
+	}
+	// Two processes that start at once must not both replace a socket. The lock file stays:
+	// if it were removed, two processes could hold locks of that name.
 	lock := flock.New(address+".lock", flock.SetPermissions(0o600)) // others must not hold it
-	if err := lock.Lock(); err != nil {
-		return nil, err
+	ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
+	defer cancel()
+	if _, err := lock.TryLockContext(ctx, lockTimeout/100); err != nil {
+		return nil, fmt.Errorf("cannot lock %s within %v: %w", lock.Path(), lockTimeout, err)
 	}
 	defer lock.Close()
 	if abandoned(address) {
@@ -46,9 +57,9 @@ func Listen(addr string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	// unixListener removes the socket before it closes. By then, another server may have the name.
-	l.SetUnlinkOnClose(false)
-	return unixListener{l}, os.Chmod(address, 0o660) // #nosec G302 -- its group has the proxy
+	l.SetUnlinkOnClose(false) // unixListener does it
+	socket, err := os.Lstat(address)
+	return unixListener{l, socket}, errors.Join(err, os.Chmod(address, 0o660)) // #nosec G302 -- its group has the proxy
 }
 
 // abandoned reports whether path is a socket on which no process listens.
@@ -66,10 +77,16 @@ func abandoned(path string) bool {
 
 // unixListener removes its socket a moment before it closes, so that a proxy turns to another
 // server and waiting connections are accepted.
-type unixListener struct{ *net.UnixListener }
+type unixListener struct {
+	*net.UnixListener
+	socket os.FileInfo
+}
 
 func (l unixListener) Close() error {
-	_ = os.Remove(l.Addr().String())
+	path := l.Addr().String()
+	if info, err := os.Lstat(path); err == nil && os.SameFile(info, l.socket) { // not another server's
+		_ = os.Remove(path)
+	}
 	time.Sleep(arrivalTime)
 	return l.UnixListener.Close()
 }
@@ -92,8 +109,9 @@ func URL(addr net.Addr, secure bool) string {
 }
 
 // limitListener limits how many connections are open. Accept waits for room in the channel
-// open. When a connection ends, the ConnState hook of newHTTP makes room. Unlike
-// netutil.LimitListener, it does not wrap connections: net/http needs their CloseWrite.
+// open, and does not return connections whose clients have left. When a connection ends, the
+// ConnState hook of newHTTP makes room. Unlike netutil.LimitListener, it does not wrap
+// connections: net/http needs their CloseWrite.
 type limitListener struct {
 	net.Listener
 	open   chan struct{}
@@ -102,25 +120,51 @@ type limitListener struct {
 }
 
 func (l *limitListener) Accept() (net.Conn, error) {
-	conn, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	if tcp, ok := conn.(*net.TCPConn); ok { // otherwise a client that does not read costs the kernel megabytes
-		_ = tcp.SetReadBuffer(socketBuffer)
-		_ = tcp.SetWriteBuffer(socketBuffer)
-	}
-	select {
-	case l.open <- struct{}{}: // even if closed is: a Unix socket still accepts for a moment
-	default:
-		select {
-		case l.open <- struct{}{}:
-		case <-l.closed:
-			_ = conn.Close()
-			return nil, net.ErrClosed
+	for {
+		conn, err := accept(l.Listener)
+		if err != nil {
+			return nil, err
 		}
+		select {
+		case l.open <- struct{}{}: // even if closed is: a Unix socket still accepts for a moment
+		default:
+			select {
+			case l.open <- struct{}{}:
+			case <-l.closed:
+				_ = conn.Close()
+				return nil, net.ErrClosed
+			}
+		}
+		if !hasLeft(conn) {
+			return conn, nil
+		}
+		_ = conn.Close()
+		<-l.open
 	}
-	return conn, nil
+}
+
+// accept accepts a connection and limits its buffers in the kernel, which otherwise grow to
+// megabytes for a client that does not read.
+func accept(l net.Listener) (net.Conn, error) {
+	conn, err := l.Accept()
+	if buffered, ok := conn.(interface {
+		SetReadBuffer(int) error
+		SetWriteBuffer(int) error
+	}); ok {
+		_ = buffered.SetReadBuffer(socketBuffer)
+		_ = buffered.SetWriteBuffer(socketBuffer)
+	}
+	return conn, err
+}
+
+// hasLeft reports whether the client of a Unix socket has closed its connection, perhaps long
+// before the server started. A client that has only closed its sending side still reads. TCP cannot tell.
+func hasLeft(conn net.Conn) bool {
+	if _, ok := conn.(*net.UnixConn); !ok {
+		return false
+	}
+	_, err := conn.Write(nil)
+	return err != nil
 }
 
 // Close ends the wait of Accept, because http.Server's Shutdown waits for Accept.
@@ -174,7 +218,7 @@ func certificate(o Options, expiry prometheus.Gauge) func(*tls.ClientHelloInfo) 
 }
 
 // serveAdmin serves metrics, the handler's probes, and profiles if enabled. It has its own
-// limit of connections, which clients cannot exhaust.
+// limit of connections, which clients cannot use up.
 func (s *Server) serveAdmin() *http.Server {
 	o := s.options
 	mux := http.NewServeMux()
@@ -186,9 +230,39 @@ func (s *Server) serveAdmin() *http.Server {
 		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	}
-	open := make(chan struct{}, adminConnections)
-	admin := newHTTP(mux, open, o.Logger)
+	l := &adminListener{Listener: o.Admin}
+	admin := newHTTP(o, mux, l.ended)
 	admin.SetKeepAlivesEnabled(false) // there are few connections
-	go func() { _ = admin.Serve(&limitListener{Listener: o.Admin, open: open, closed: make(chan struct{})}) }()
+	go func() { _ = admin.Serve(l) }()
 	return admin
+}
+
+// adminListener limits how many connections are open. A connection that exceeds the limit
+// closes the oldest one, so that slow clients cannot delay probes.
+type adminListener struct {
+	net.Listener
+	mu   sync.Mutex
+	open []net.Conn // oldest first
+}
+
+func (l *adminListener) Accept() (net.Conn, error) {
+	conn, err := accept(l.Listener)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.open) == adminConnections {
+		_ = l.open[0].Close()
+		l.open = l.open[1:]
+	}
+	l.open = append(l.open, conn)
+	return conn, nil
+}
+
+// ended removes a connection that has ended.
+func (l *adminListener) ended(conn net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open = slices.DeleteFunc(l.open, func(c net.Conn) bool { return c == conn })
 }

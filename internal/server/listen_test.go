@@ -94,45 +94,55 @@ func TestURL(t *testing.T) {
 }
 
 // TestListen checks that a server replaces the Unix socket of a killed one, but not one that is
-// served, nor while another server starts.
+// served, nor while another server starts, and that it removes no socket but its own.
 func TestListen(t *testing.T) {
-	dir := t.TempDir()
-	path := dir + "/http.sock"
-	listen := func(path string) net.Listener {
+	t.Chdir(t.TempDir()) // its path may be too long for a socket
+	const path, file = "http.sock", "file"
+	listen := func() net.Listener {
 		l, err := Listen("unix:" + path)
-		if err != nil && !errors.Is(err, syscall.EADDRINUSE) {
-			t.Error(err)
+		if err != nil {
+			t.Fatal(err)
 		}
 		return l
 	}
-	_ = listen(path).(unixListener).UnixListener.Close() // as if it was killed
-	other, started := flock.New(path+".lock"), make(chan net.Listener)
+	_ = listen().(unixListener).UnixListener.Close() // as if it was killed
+	other := flock.New(path + ".lock")
 	if err := other.Lock(); err != nil {
 		t.Fatal(err)
 	}
-	go func() { started <- listen(path) }()
-	select {
-	case <-started:
-		t.Fatal("got a socket while another server starts")
-	case <-time.After(arrivalTime):
-	}
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := Listen("unix:" + path); err == nil || !strings.Contains(err.Error(), path+".lock") {
+			t.Errorf("while another server starts: got error %v, want one with the path of the lock", err)
+		}
+	})
 	_ = other.Close()
-	served := <-started
-	if listen(path) != nil {
-		t.Error("got a second server on a socket")
+	served := listen()
+	if _, err := Listen("unix:" + path); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("a second server: got error %v, want %v", err, syscall.EADDRINUSE)
 	}
 	for file, want := range map[string]os.FileMode{path: os.ModeSocket | 0o660, path + ".lock": 0o600} {
 		if info, err := os.Stat(file); err != nil || info.Mode() != want {
 			t.Errorf("%s: got %v, error %v, want mode %v", file, info, err, want)
 		}
 	}
+	err := os.Rename(path, "moved")
+	second := listen()
 	_ = served.Close()
-	file := dir + "/file"
-	if _, err := os.Lstat(path); !os.IsNotExist(err) || os.WriteFile(file, nil, 0o600) != nil {
+	if _, err2 := os.Lstat(path); err != nil || err2 != nil {
+		t.Errorf("another server's socket: got errors %v, %v, want none", err, err2)
+	}
+	_ = second.Close()
+	if _, err := os.Lstat(path); !os.IsNotExist(err) {
 		t.Errorf("a closed socket: got error %v, want none at its path", err)
 	}
-	if l := listen(file); l != nil {
-		t.Error("got a socket in the place of a file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, "@abstract", strings.Repeat("x", len(syscall.RawSockaddrUnix{}.Path))} {
+		_, err := Listen("unix:" + path)
+		if _, err2 := os.Lstat(path + ".lock"); err == nil || !os.IsNotExist(err2) {
+			t.Errorf("%s: got errors %v, %v, want one, and no lock", path, err, err2)
+		}
 	}
 }
 
@@ -156,42 +166,85 @@ func TestHeaderLimit(t *testing.T) {
 // closes, which takes a Unix socket a moment, and how much the kernel holds for a client that
 // does not read, or for a handler that does not.
 func TestAccept(t *testing.T) {
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	t.Chdir(t.TempDir())
+	for _, addr := range []string{"127.0.0.1:0", "unix:http.sock"} {
+		inner, err := Listen(addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer inner.Close()
+		l := &limitListener{Listener: inner, open: make(chan struct{}, 20), closed: make(chan struct{})}
+		close(l.closed)
+		for range cap(l.open) + 1 {
+			client, err := net.Dial(inner.Addr().Network(), inner.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+		}
+		for range cap(l.open) {
+			conn, err := l.Accept()
+			if err != nil {
+				t.Fatalf("%s, with room: got error %v, want a connection", addr, err)
+			}
+			raw, _ := conn.(syscall.Conn).SyscallConn()
+			_ = raw.Control(func(fd uintptr) {
+				for _, option := range []int{syscall.SO_RCVBUF, syscall.SO_SNDBUF} {
+					if size, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, option); err != nil || size > 64<<10 {
+						t.Errorf("%s, option %d: got %d bytes, error %v, want at most 64 KiB", addr, option, size, err)
+					}
+				}
+			})
+			_ = conn.Close()
+		}
+		if _, err := l.Accept(); err == nil {
+			t.Errorf("%s, without room: got a connection, want an error", addr)
+		}
+	}
+}
+
+// TestLeft checks that a Unix socket drops the connections of clients that have left, but not
+// those of clients that have only ended their request.
+func TestLeft(t *testing.T) {
+	t.Chdir(t.TempDir())
+	inner, err := Listen("unix:http.sock")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tcp.Close()
-	l := &limitListener{Listener: tcp, open: make(chan struct{}, 20), closed: make(chan struct{})}
-	close(l.closed)
-	for range cap(l.open) + 1 {
-		client, err := net.Dial("tcp", tcp.Addr().String())
+	defer inner.Close()
+	l := &limitListener{Listener: inner, open: make(chan struct{}, 4)}
+	for i, leave := range []func(*net.UnixConn) error{(*net.UnixConn).Close, (*net.UnixConn).CloseWrite, (*net.UnixConn).Close, nil} {
+		client, err := net.DialUnix("unix", nil, inner.Addr().(*net.UnixAddr))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer client.Close()
+		_, _ = client.Write([]byte{byte(i)})
+		if leave != nil {
+			_ = leave(client)
+		}
 	}
-	for range cap(l.open) {
+	for _, want := range []byte{1, 3} {
 		conn, err := l.Accept()
 		if err != nil {
-			t.Fatalf("with room: got error %v, want a connection", err)
+			t.Fatal(err)
 		}
-		raw, _ := conn.(*net.TCPConn).SyscallConn()
-		_ = raw.Control(func(fd uintptr) {
-			for _, option := range []int{syscall.SO_RCVBUF, syscall.SO_SNDBUF} {
-				if size, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, option); err != nil || size > 64<<10 {
-					t.Errorf("option %d: got %d bytes, error %v, want at most 64 KiB", option, size, err)
-				}
-			}
-		})
+		got := make([]byte, 1)
+		if _, err := conn.Read(got); err != nil || got[0] != want {
+			t.Errorf("got client %d, error %v, want %d", got[0], err, want)
+		}
 		_ = conn.Close()
 	}
-	if _, err := l.Accept(); err == nil {
-		t.Error("without room: got a connection, want an error")
+	if got := len(l.open); got != 2 {
+		t.Errorf("got %d open connections, want 2", got)
 	}
 }
 
 func TestConnectionLimit(t *testing.T) {
 	inBubble(t, Options{MaxConnections: 2}, func(s *running) {
+		for range 3 { // which are not counted
+			s.get("/hijack")
+		}
 		first, second := s.dial(), s.dialAt(s.others)
 		roundTrip(first, request("GET /ok"))
 		roundTrip(second, request("GET /ok"))
@@ -217,20 +270,31 @@ func TestConnectionLimit(t *testing.T) {
 // answering probes.
 func TestAdmin(t *testing.T) {
 	inBubble(t, Options{Profiles: true}, func(s *running) {
+		old := s.dialAt(s.admin)
 		for range 10 * adminConnections {
 			conn := s.dialAt(s.admin)
 			if r := roundTrip(conn, request("GET /livez")); r.StatusCode != 200 || !r.Close {
 				s.Fatalf("got status %d, close %v, want 200, true", r.StatusCode, r.Close)
 			}
+			synctest.Wait()
 		}
-		s.wantTime(0)
-		for range adminConnections { // which send no header
+		for range adminConnections - 1 { // which send no header
+			s.dialAt(s.admin)
+		}
+		if got := roundTrip(old, request("GET /livez")).StatusCode; got != 200 {
+			s.Errorf("the oldest of few connections: got status %d, want 200", got)
+		}
+		old = s.dialAt(s.admin)
+		for range adminConnections {
 			s.dialAt(s.admin)
 		}
 		if got := roundTrip(s.dialAt(s.admin), request("GET /livez")).StatusCode; got != 200 {
 			s.Errorf("beside idle connections: got status %d, want 200", got)
 		}
-		s.wantTime(headerTimeout)
+		if got := roundTrip(old, request("GET /livez")).StatusCode; got != 0 {
+			s.Errorf("the oldest of many connections: got status %d, want none", got)
+		}
+		s.wantTime(0)
 		large := "X: " + strings.Repeat("x", 20<<10) + "\r\n"
 		for line, want := range map[string]int{
 			request("GET /livez", large): 431, request("GET /metrics"): 200, request("GET /ok"): 404,
@@ -284,6 +348,14 @@ func TestConnections(t *testing.T) {
 			s.wantTime(c.after)
 		})
 	}
+	inBubble(t, Options{ReadTimeout: 30 * time.Second}, func(s *running) { // a client that sends slowly
+		conn := s.dial()
+		_, _ = io.WriteString(conn, request("POST /read", length)+"lar")
+		time.Sleep(29 * time.Second)
+		if got := roundTrip(conn, "ge").StatusCode; got != 200 {
+			s.Errorf("a slow body: got status %d, want 200", got)
+		}
+	})
 	inBubble(t, Options{}, func(s *running) { // a client that does not read
 		_, _ = io.WriteString(s.dial(), request("GET /large"))
 		<-s.handler.running // has failed to write

@@ -14,6 +14,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -38,23 +39,25 @@ import (
 const (
 	maxHeader       = 16 << 10
 	headerTimeout   = 3 * time.Second
-	readTimeout     = 4 * time.Second        // for a whole request
-	writeTimeout    = 20 * time.Second       // for the response, from the end of the header
+	responseTimeout = 16 * time.Second       // for the response, after ReadTimeout
 	idleTimeout     = 2 * time.Minute        // longer than load balancers', usually a minute
 	lingerTimeout   = 500 * time.Millisecond // for the rest of a body that is not read
+	lockTimeout     = 5 * time.Second        // for another process that takes the same Unix socket
 	arrivalTime     = 100 * time.Millisecond // for the first request of a connection, as the server stops
 	shutdownTimeout = 9 * time.Second        // for requests to end after the drain
 	socketBuffer    = 32 << 10               // each way; Linux doubles it
 
 	adminConnections      = 32
 	DefaultMaxConnections = 1000
+	DefaultReadTimeout    = 4 * time.Second
 )
 
 // Options configures a Server. Fields are required unless they say otherwise.
 type Options struct {
-	Handler        http.Handler   // net/http delays a response to an unread body unless it has Connection: close
+	Handler        http.Handler   // must set Connection: close if it leaves a body unread; hijacked connections are not counted
 	Listeners      []net.Listener // where Handler is served
 	MaxConnections int            // how many may be open, less if the process may not open as many files; others wait
+	ReadTimeout    time.Duration  // for a request, whose body each connection may hold meanwhile (MaxBody); 0 means DefaultReadTimeout
 	Drain          time.Duration  // how long to keep serving after SIGTERM or SIGHUP
 	Stopping       func()         // called when the server begins to stop; responses should then have Connection: close
 	Failed         <-chan error   // receives a permanent failure, which ends the server; may be nil
@@ -79,6 +82,7 @@ type Server struct {
 
 // New returns a Server. It fails if the certificate cannot be used.
 func New(o Options) (*Server, error) {
+	o.ReadTimeout = cmp.Or(o.ReadTimeout, DefaultReadTimeout)
 	s := &Server{options: o, connections: make(chan struct{}, maxConnections(o))}
 	for _, l := range o.Listeners {
 		s.listeners = append(s.listeners, &limitListener{Listener: l, open: s.connections, closed: make(chan struct{})})
@@ -88,7 +92,7 @@ func New(o Options) (*Server, error) {
 		func() float64 { return float64(len(s.connections)) })
 	auto.NewGauge(prometheus.GaugeOpts{Name: "connections_limit", Help: "Connections that may be open."}).
 		Set(float64(cap(s.connections)))
-	s.http = newHTTP(http.HandlerFunc(s.serveHTTP), s.connections, o.Logger)
+	s.http = newHTTP(o, http.HandlerFunc(s.serveHTTP), func(net.Conn) { <-s.connections })
 	if o.CertFile != "" {
 		get := certificate(o, auto.NewGauge(prometheus.GaugeOpts{
 			Name: "tls_certificate_expiry_timestamp_seconds", Help: "When the certificate in use expires.",
@@ -101,24 +105,24 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// newHTTP returns an http.Server for connections of a limitListener. When one ends, it makes
-// room in open.
-func newHTTP(handler http.Handler, open chan struct{}, logger *slog.Logger) *http.Server {
+// newHTTP returns an http.Server. It calls ended for each connection that has been closed or
+// hijacked.
+func newHTTP(o Options, handler http.Handler, ended func(net.Conn)) *http.Server {
 	s := &http.Server{
 		Handler: handler,
-		ConnState: func(_ net.Conn, state http.ConnState) {
-			if state == http.StateClosed {
-				<-open
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			if state == http.StateClosed || state == http.StateHijacked {
+				ended(conn)
 			}
 		},
 		ReadHeaderTimeout:            headerTimeout,
-		ReadTimeout:                  readTimeout,
-		WriteTimeout:                 writeTimeout,
+		ReadTimeout:                  o.ReadTimeout,
+		WriteTimeout:                 o.ReadTimeout + responseTimeout,
 		IdleTimeout:                  idleTimeout,
 		MaxHeaderBytes:               maxHeader - 4096, // which net/http adds
 		Protocols:                    new(http.Protocols),
 		DisableGeneralOptionsHandler: true, // OPTIONS * is handled like other requests
-		ErrorLog:                     log.New(errorLog{logger}, "", 0),
+		ErrorLog:                     log.New(errorLog{o.Logger}, "", 0),
 	}
 	s.Protocols.SetHTTP1(true) // net/http's HTTP/2 bounds neither the memory of streams nor slow readers
 	return s

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -48,6 +47,10 @@ func (h *testHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 		w.Header().Set("Content-Length", "0")
 		w.WriteHeader(http.StatusUnauthorized)
+	case "/hijack":
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\n\r\n")
+		}
 	case "/large":
 		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
 			h.running <- struct{}{}
@@ -210,7 +213,8 @@ func TestDrain(t *testing.T) {
 
 // TestNotify checks that systemd is told when the server is ready and when it stops.
 func TestNotify(t *testing.T) {
-	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "notify"))
+	t.Chdir(t.TempDir()) // its path may be too long for a socket
+	t.Setenv("NOTIFY_SOCKET", "notify")
 	systemd, err := net.ListenPacket("unixgram", os.Getenv("NOTIFY_SOCKET"))
 	if err != nil {
 		t.Fatal(err)
