@@ -98,9 +98,7 @@ func (d *DB) Close() error {
 	d.closed = true
 	close(d.jobs)
 	<-d.ended
-	if d.faults.check() == nil {
-		d.checkpoint(0)
-	}
+	d.checkpoint(0)
 	if d.faults.mayCopyLog() { // else all stays open: closing would copy it, without errors
 		return d.release()
 	}
@@ -117,6 +115,9 @@ func (d *DB) release() error {
 	var errs []error
 	for _, conn := range append(d.readers, d.writer) {
 		errs = append(errs, conn.Close())
+	}
+	if d.faults.log != nil {
+		errs = append(errs, d.faults.log.Close())
 	}
 	return errors.Join(append(errs, d.lock.Close())...)
 }

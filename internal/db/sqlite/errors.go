@@ -49,6 +49,7 @@ func isCorrupt(err error) bool { return hasCode(err, lib.SQLITE_CORRUPT, lib.SQL
 
 var (
 	errReplaced = errors.New("was removed or replaced while it was in use, so writing has stopped")
+	errCut      = errors.New("was emptied or cut while it was in use, so writing has stopped")
 	errMounted  = errors.New("it is a mount of its own, as containers make it of a file, " +
 		"so its log would be somewhere else; mount its folder")
 )
@@ -60,6 +61,8 @@ func explain(path string, err error) error {
 		return nil
 	case hasCode(err, lib.SQLITE_NOTADB):
 		return fmt.Errorf("%s is not an SQLite database", path)
+	case errors.Is(err, db.ErrExists):
+		return fmt.Errorf("%s %w", path, err)
 	case isCorrupt(err):
 		return fmt.Errorf("%s %w: %w", path, db.ErrDamaged, err)
 	case hasCode(err, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY):

@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +23,11 @@ type faults struct {
 	files  map[string]fs.FileInfo // the database and those beside it, when they were opened
 	logger *slog.Logger
 	failed chan error // holds one error
+
+	writer    *sql.DB
+	log       *os.File
+	frameSize int64        // of a page in the log, with its header
+	leastLog  atomic.Int64 // bytes of frames that the log must have
 
 	failure  atomic.Pointer[fault.Error] // why the process must end
 	damage   atomic.Pointer[fault.Error] // why nothing is written, although sound pages are read
@@ -57,7 +64,7 @@ func (f *faults) fail(cause error) error {
 	return f.failure.Load()
 }
 
-// check returns the failure, if there is one: an fsync failed, or a file was replaced.
+// check returns the failure, if there is one: an fsync failed, a file was replaced, or the log cut.
 func (f *faults) check() error {
 	if failure := f.failure.Load(); failure != nil {
 		return failure
@@ -67,7 +74,40 @@ func (f *faults) check() error {
 			return f.fail(fmt.Errorf("%s %w", name, errReplaced))
 		}
 	}
-	return nil
+	if f.logIsWhole() {
+		return nil
+	}
+	// Another program may have copied the log into the file before it cut it.
+	if _, err := f.measureLog(); err == nil && f.logIsWhole() {
+		return nil
+	}
+	return f.fail(fmt.Errorf("%s %w", f.log.Name(), errCut))
+}
+
+// measureLog asks SQLite how many pages the log has, and notes its least size.
+func (f *faults) measureLog() (pages int64, err error) {
+	err = f.writer.QueryRow("PRAGMA wal_checkpoint(NOOP)").Scan(new(int), &pages, new(int))
+	if err == nil && f.frameSize == 0 {
+		err = f.writer.QueryRow("SELECT page_size + 24 FROM pragma_page_size").Scan(&f.frameSize)
+	}
+	if err == nil {
+		f.leastLog.Store(pages * f.frameSize)
+	}
+	return pages, err
+}
+
+// logIsWhole reports whether the log has its least size, after its header, and begins as SQLite's
+// logs do (https://www.sqlite.org/fileformat2.html#wal_file_format): a log that was emptied grows
+// again at the next commit, with a hole in place of what it held.
+func (f *faults) logIsWhole() bool {
+	least := f.leastLog.Load()
+	if least == 0 {
+		return true
+	}
+	var magic [4]byte
+	_, readErr := f.log.ReadAt(magic[:], 0)
+	info, err := f.log.Stat()
+	return readErr == nil && err == nil && info.Size() >= 32+least && binary.BigEndian.Uint32(magic[:])&^1 == 0x377f0682
 }
 
 // replaced reports whether a name no longer leads to the file that was opened, or the database

@@ -133,12 +133,20 @@ func (d *DB) keepLog(ctx context.Context) error {
 	})
 }
 
-// watch notes which files are open, and syncs their folder, since they may be new.
+// watch notes which files are open and how long the log is, and syncs their folder, since they
+// may be new.
 func (d *DB) watch(context.Context) (err error) {
 	for _, name := range []string{d.faults.path, d.file + logSuffix, d.file + indexSuffix, d.file + lockSuffix} {
 		if d.faults.files[name], err = os.Stat(name); err != nil {
 			return err
 		}
+	}
+	d.faults.writer = d.writer
+	if d.faults.log, err = os.Open(d.file + logSuffix); err != nil {
+		return err
+	}
+	if _, err := d.faults.measureLog(); err != nil {
+		return err
 	}
 	return syncDir(d.file)
 }
@@ -186,7 +194,8 @@ func (d *DB) recoverLog(context.Context) error {
 	return errors.Join(tx.Rollback(), conn.Close())
 }
 
-// migrate brings the schema up to date. It rejects a trigger that may change what is written.
+// migrate brings the schema up to date. It rejects a trigger that may change what is written, and
+// warns of other differences.
 func (d *DB) migrate(ctx context.Context) (err error) {
 	d.version, err = d.schema.version(ctx, d.writer)
 	if err != nil {
@@ -202,7 +211,14 @@ func (d *DB) migrate(ctx context.Context) (err error) {
 	if _, err := d.writer.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 		return err
 	}
-	return d.schema.migrate(ctx, d.writer, d.schema.newest())
+	if err := d.schema.migrate(ctx, d.writer, d.schema.newest()); err != nil {
+		return err
+	}
+	altered, err := d.schema.compare(ctx, d.writer, d.schema.newest(), differences)
+	if len(altered) > 0 {
+		d.faults.logger.Warn("restore would reject a backup of this store: "+db.ErrAltered.Error(), "has", strings.Join(altered, ", "))
+	}
+	return err
 }
 
 // migrate brings the schema of a database up to a version.

@@ -23,11 +23,15 @@ const (
 
 // job is one caller's write.
 type job struct {
-	run   func(Conn) error
-	err   error       // of run, if it is the caller's fault
-	taken atomic.Bool // set by runBatch, or by a caller that gives up, whichever is first
-	done  chan error  // receives the result; buffered, as nobody may wait
+	run     func(Conn) error
+	err     error // of run, if it is the caller's fault
+	claimed atomic.Bool
+	done    chan error // receives the result; buffered, as the caller may be gone
 }
+
+// claim reports whether the caller of claim is the first. runBatch claims a job to run it, and
+// whoever waits for the job claims it to cancel it.
+func (j *job) claim() bool { return !j.claimed.Swap(true) }
 
 // Write waits until runJobs has called f in a transaction, perhaps twice: the last call
 // counts. If f fails by the caller's fault, it must have changed nothing, since the writes
@@ -49,7 +53,7 @@ func (d *DB) Write(ctx context.Context, f func(Conn) error) error {
 		return err
 	case <-ctx.Done():
 	}
-	if !j.taken.Swap(true) {
+	if j.claim() {
 		return db.GaveUp(ctx.Err())
 	}
 	return <-j.done
@@ -85,17 +89,18 @@ func (d *DB) gather(first *job, expected int) []*job {
 	return batch
 }
 
-// runBatch runs the jobs in one transaction and answers them. It returns the number of jobs
-// that it started: those whose callers had not given up before the transaction began.
+// runBatch runs the jobs in one transaction, sends their results and returns how many it ran. It
+// drops jobs that were canceled before the transaction began. If the transaction of several jobs
+// fails, each of them runs again in its own.
 func (d *DB) runBatch(batch []*job) int {
-	var started []*job
+	var claimed []*job
 	err := d.transact(func(conn Conn) error {
 		for _, j := range batch {
-			if !j.taken.Swap(true) {
-				started = append(started, j)
+			if j.claim() {
+				claimed = append(claimed, j)
 			}
 		}
-		for _, j := range started {
+		for _, j := range claimed {
 			j.err = j.run(conn)
 			if j.err != nil && !fault.ByCaller(j.err) {
 				return j.err
@@ -103,21 +108,21 @@ func (d *DB) runBatch(batch []*job) int {
 		}
 		return nil
 	})
-	switch {
-	case err == nil:
-		for _, j := range started {
+	n := len(claimed)
+	if n == 0 { // the transaction did not begin, or all were canceled
+		claimed = batch
+	}
+	for _, j := range claimed {
+		switch {
+		case err == nil:
 			j.done <- j.err
-		}
-	case len(started) > 1: // none is known to be kept: each now runs alone
-		for _, j := range started {
+		case n < 2:
+			j.done <- err
+		default:
 			j.done <- d.transact(j.run)
 		}
-	default: // the only job failed, or the transaction did not begin
-		for _, j := range batch {
-			j.done <- err
-		}
 	}
-	return len(started)
+	return n
 }
 
 // transact runs f in a transaction, unless nothing may be written. It has no context: a
@@ -152,15 +157,10 @@ func (d *DB) runTx(f func(Conn) error) error {
 // checkpoint copies the log into the file if it has at least minPages pages. What it
 // cannot copy, because of a reader or a full disk, is left to a later call. Any other
 // error ends the process, because acknowledged pages may be lost.
-func (d *DB) checkpoint(minPages int) {
-	if d.faults.failure.Load() != nil {
-		return
-	}
-	var busy bool
-	var pages, copied int
-	err := d.writer.QueryRow("PRAGMA wal_checkpoint(NOOP)").Scan(&busy, &pages, &copied)
-	if err == nil && pages >= minPages {
-		err = d.writer.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &copied)
+func (d *DB) checkpoint(minPages int64) {
+	pages, err := d.faults.measureLog()
+	if err == nil && pages >= minPages && d.faults.check() == nil {
+		err = d.writer.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(new(int), new(int), new(int))
 	}
 	switch {
 	case err == nil || isBusy(err): // a reader, or a checkpoint by another process

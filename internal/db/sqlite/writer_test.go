@@ -39,31 +39,57 @@ func TestCallersComeBack(t *testing.T) {
 // A write that is refused, fails or makes the commit fail does so alone.
 func TestJobFails(t *testing.T) {
 	for what, c := range map[string]struct {
-		run     func(conn Conn) error
-		shared  bool   // it is in one commit with the others
-		commits uint64 // of the two others
+		run    func(conn Conn) error
+		shared bool // it is in one commit with the others
 	}{
-		"refusal":     {func(Conn) error { return fault.New(fault.NotFound, "none") }, true, 1},
-		"statement":   {func(conn Conn) error { _, err := conn.Stmt(insertTag).Exec(nil); return err }, false, 2},
-		"transaction": {func(conn Conn) error { return conn.tx.Rollback() }, false, 2}, // the commit, if it is alone
+		"refusal":     {func(Conn) error { return fault.New(fault.NotFound, "none") }, true},
+		"statement":   {func(conn Conn) error { _, err := conn.Stmt(insertTag).Exec(nil); return err }, false},
+		"transaction": {func(conn Conn) error { return conn.tx.Rollback() }, false}, // the commit, if it is alone
 	} {
-		d := open(t, newPath(t))
 		insert := func(conn Conn) error { return conn.Stmt(insertNote).QueryRow("a").Scan(new(int64)) }
-		var batch []*job
-		for _, run := range []func(Conn) error{insert, c.run, insert} {
-			batch = append(batch, &job{run: run, done: make(chan error, 1)})
-		}
-		d.runBatch(batch)
-		for i, j := range batch {
-			err := <-j.done
-			if (err != nil) != (i == 1) || err != nil && fault.ByCaller(err) != c.shared {
-				t.Errorf("%s: job %d: got error %v, want only job 1 to fail", what, i, err)
+		for others, runs := range [][]func(Conn) error{{c.run}, {c.run, insert}, {c.run, insert, insert}} {
+			d := open(t, newPath(t))
+			var batch []*job
+			for _, run := range runs {
+				batch = append(batch, &job{run: run, done: make(chan error, 1)})
+			}
+			d.runBatch(batch)
+			for i, j := range batch {
+				err := <-j.done
+				if (err != nil) != (i == 0) || err != nil && fault.ByCaller(err) != c.shared {
+					t.Errorf("%s: job %d of %d: got error %v, want only job 0 to fail", what, i, len(runs), err)
+				}
+			}
+			want := uint64(others)
+			if c.shared {
+				want = 1
+			}
+			if commits, stored := d.commits.Load(), len(walk(t, d)); commits != want || stored != others {
+				t.Errorf("%s of %d: got %d commits of %d notes, want %d of %d", what, len(runs), commits, stored, want, others)
 			}
 		}
-		if commits, stored := d.commits.Load(), len(walk(t, d)); commits != c.commits || stored != 2 {
-			t.Errorf("%s: got %d commits of %d notes, want %d of 2", what, commits, stored, c.commits)
-		}
 	}
+}
+
+// TestBatchSize has one more caller waiting than a batch may have.
+func TestBatchSize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := open(t, newPath(t))
+		defer mustClose(t, d)
+		held := make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() { _ = d.Write(t.Context(), func(Conn) error { <-held; return nil }) })
+		synctest.Wait()
+		for range 129 {
+			wg.Go(func() { mustCreate(t, d, "a") })
+		}
+		synctest.Wait()
+		close(held)
+		wg.Wait()
+		if commits := d.commits.Load(); commits != 3 {
+			t.Errorf("got %d commits, want 3: of the first write, of 128 others and of the last", commits)
+		}
+	})
 }
 
 // A call ends with its context while it waits for its turn, while the queue is full, while all
@@ -145,4 +171,6 @@ func TestLogLength(t *testing.T) {
 	fill("a reader", 24<<20, 1<<40)
 	_, _ = d.readers[0].Exec("ROLLBACK")
 	fill("after it", 0, 16<<20)
+	sqlOn(t, d.file, "PRAGMA wal_checkpoint(TRUNCATE)") // the log is shorter than it was, and whole
+	mustCreate(t, d, "a")
 }
