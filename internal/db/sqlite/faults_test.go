@@ -205,6 +205,17 @@ func TestSynced(t *testing.T) {
 	}
 }
 
+// TestFolderNotSynced checks that a command whose copy has its name, but not durably, says so.
+func TestFolderNotSynced(t *testing.T) {
+	for _, name := range []string{"backup", "restore"} {
+		target := newPath(t)
+		out, err := child(t, strace("fsync,fdatasync", "error=EIO", filepath.Dir(target)), name, backupOf(t, "a"), target).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "but a power cut may undo that") {
+			t.Errorf("%s: got %s, error %v, want a failure that says so", name, out, err)
+		}
+	}
+}
+
 // mounting returns a command that runs a shell script with a path, in which it may mount.
 func mounting(script, path string) []string {
 	flags := "-m"

@@ -59,17 +59,14 @@ func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r 
 	defer source.Close()
 	lock := newLock(file)
 	defer lock.Close()
-	if alone, err := lock.TryLock(); err != nil {
-		return r, explain(path, err)
-	} else if !alone {
-		return r, fmt.Errorf("%s: a server or a command has it open; stop it first", path)
+	alone, err := lock.TryLock()
+	if err == nil && !alone {
+		err = errors.New("a server or a command has it open; stop it first")
 	}
-	err = checkFile(file)
-	if err == nil && !force {
-		return r, fmt.Errorf("%s %w", path, db.ErrExists)
+	if err == nil {
+		err = checkReplaceable(file, force)
 	}
-	replaceable := err == nil || errors.Is(err, db.ErrNone) || force && errors.Is(err, db.ErrLoneLog)
-	if !replaceable {
+	if err != nil {
 		return r, explain(path, err)
 	}
 	r, err = s.writeCopy(ctx, source, from, file, func(temp string, r *db.Report) error {
@@ -88,22 +85,28 @@ func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r 
 	return r, nil
 }
 
-// replace raises the identifiers of temp and renames it to file. First, SQLite copies the old log
-// into the old file and locks that file. If it cannot read the file, that is replaced all the same.
+// checkReplaceable rejects a file that checkFile rejects. Only force allows replacing a database, or
+// a file beside the log of another.
+func checkReplaceable(file string, force bool) error {
+	err := checkFile(file)
+	switch {
+	case err == nil && !force:
+		return db.ErrExists
+	case errors.Is(err, db.ErrNone), force && errors.Is(err, db.ErrLoneLog):
+		return nil
+	}
+	return err
+}
+
+// replace renames temp to file, and makes it continue after the identifiers of the old file.
 func replace(ctx context.Context, file, temp string, r *db.Report) error {
 	old := connect(file, toWrite)
 	defer old.Close() // unlocks the old file, once temp has its name
-	err := checkFile(file)
-	if err == nil {
-		_, err = old.ExecContext(ctx, "PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE")
-	}
-	if isBusy(err) {
-		return fmt.Errorf("another program, such as a shell, has the store open; stop it first: %w", err)
-	}
+	given, err := retire(ctx, old, file, r.Rows)
 	if err != nil {
-		_ = old.Close() // nothing more is read from it
+		return err
 	}
-	if err := raiseIDs(ctx, temp, old, r); err != nil {
+	if err := raiseIDs(ctx, temp, given, r); err != nil {
 		return err
 	}
 	// SQLite would apply the journal of an unreadable file to the new one.
@@ -111,6 +114,29 @@ func replace(ctx context.Context, file, temp string, r *db.Report) error {
 		return err
 	}
 	return os.Rename(temp, file)
+}
+
+// retire copies the log of the old database into its file, locks the file, and returns the last
+// identifier that each table gave. A file that cannot be read is replaced all the same: it has none.
+func retire(ctx context.Context, old *sql.DB, file string, tables []db.Rows) (given map[string]int64, err error) {
+	if checkFile(file) != nil {
+		return nil, nil
+	}
+	_, err = old.ExecContext(ctx, "PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE")
+	switch {
+	case isBusy(err):
+		return nil, fmt.Errorf("another program, such as a shell, has the store open; stop it first: %w", err)
+	case err != nil:
+		_ = old.Close()
+		return nil, nil
+	}
+	given = map[string]int64{}
+	for _, rows := range tables {
+		if id, err := lastID(ctx, old, rows.Table); err == nil {
+			given[rows.Table] = id
+		}
+	}
+	return given, nil
 }
 
 // lastID returns the last identifier that a table with AUTOINCREMENT gave, or sql.ErrNoRows
@@ -126,9 +152,9 @@ func lastID(ctx context.Context, conn *sql.DB, table string) (id int64, err erro
 // farAbove is how many identifiers a restore skips if it does not know the last one.
 const farAbove = 1_000_000
 
-// raiseIDs makes the copy named temp give identifiers that no client may remember: above the last
-// of the old database or, if that cannot be read, far above the copy's own.
-func raiseIDs(ctx context.Context, temp string, old *sql.DB, r *db.Report) error {
+// raiseIDs makes the copy named temp give identifiers that no client may remember: above those that
+// the old database has given or, if these are unknown, far above the copy's own.
+func raiseIDs(ctx context.Context, temp string, given map[string]int64, r *db.Report) error {
 	conn := connect(temp, toWrite)
 	defer conn.Close()
 	for i, rows := range r.Rows {
@@ -139,10 +165,9 @@ func raiseIDs(ctx context.Context, temp string, old *sql.DB, r *db.Report) error
 		if err != nil {
 			return err
 		}
-		last := copied + farAbove
-		// A database that gave fewer is no successor of the backup.
-		if given, err := lastID(ctx, old, rows.Table); err == nil && given >= copied {
-			last = given
+		last, known := given[rows.Table]
+		if !known || last < copied { // a database that gave fewer is no successor of the backup
+			last = copied + farAbove
 		}
 		_, err = conn.ExecContext(ctx, `BEGIN; DELETE FROM sqlite_sequence WHERE name = ?1;
 			INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2); COMMIT`, rows.Table, last)
