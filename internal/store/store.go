@@ -1,5 +1,8 @@
 // Package store is the contract of stores: they keep pets and API keys. Package storetest
 // tests every implementation, and package address lists them.
+//
+// Stores other than PostgreSQL tell the age of an idempotency key by the clock of the process: if
+// that is days ahead for more than an hour, keys are forgotten too early.
 package store
 
 import (
@@ -61,26 +64,35 @@ type Files struct {
 
 const (
 	keepIdempotencyKeys = 7 * 24 * time.Hour
-	forgetDelay         = 5 * time.Second // after the start
 	forgetInterval      = time.Hour
 )
 
-// ForgetIdempotencyKeys deletes the idempotency keys that are older than seven days, soon
-// after it is called and then every hour, until ctx ends.
+// ForgetIdempotencyKeys deletes the idempotency keys that are older than seven days, every hour until
+// ctx ends. The first pass waits, too: after a boot, a clock may be wrong for minutes.
 func ForgetIdempotencyKeys(ctx context.Context, s pets.Store, logger *slog.Logger) {
-	for wait := forgetDelay; ; {
+	for {
 		select {
-		case <-time.After(wait):
+		case <-time.After(forgetInterval):
 		case <-ctx.Done():
 			return
 		}
-		n, err := s.ForgetIdempotencyKeys(ctx, keepIdempotencyKeys)
-		wait = forgetInterval
-		switch {
-		case err != nil && ctx.Err() == nil:
+		n, err := forget(ctx, s)
+		if n > 0 {
+			logger.Info("old idempotency keys were deleted", "keys", n)
+		}
+		if err != nil && ctx.Err() == nil {
 			logger.Warn("old idempotency keys were not deleted", "error", err)
-		case n > 0: // there may be more
-			wait = 0
+		}
+	}
+}
+
+// forget deletes old idempotency keys in batches, and returns how many they were.
+func forget(ctx context.Context, s pets.Store) (total int, err error) {
+	for {
+		n, err := s.ForgetIdempotencyKeys(ctx, keepIdempotencyKeys)
+		total += n
+		if err != nil || n == 0 {
+			return total, err
 		}
 	}
 }
