@@ -180,7 +180,14 @@ END
 sed -i -e '/^components:/e cat paths' -e '/^    Error:$/e cat schemas' \
 	-e 's/idempotency_key_reused, rate_limited/conflict, precondition_failed, &/' \
 	-e 's/^\( *\)| 413 /\1| 409 `conflict` | the pet has another visit on that day |\n\1| 412 `precondition_failed` | the visit has changed |\n&/' openapi.yaml
-rm paths schemas
+cat >rows <<'END'
+| `listVisits` | `GET /pets/{petId}/visits?limit&after` | 200, a page of Visits; `Link` to the next | 400, 404 |
+| `createVisit` | `POST /pets/{petId}/visits` with a NewVisit | 201, the Visit; `ETag` | 400, 403, 404, 408, 409, 413, 415 |
+| `changeVisit` | `PATCH /pets/{petId}/visits/{visitId}` with a VisitPatch | 200, the Visit; `ETag` | 400, 403, 404, 408, 409, 412, 413, 415 |
+| `removeVisit` | `DELETE /pets/{petId}/visits/{visitId}` | 204 | 400, 403, 404 |
+END
+sed -i '/^| `getPet`/r rows' README.md
+rm paths schemas rows
 echo '  nullable-type: true' >>gen/config.yaml
 make generate
 go mod tidy

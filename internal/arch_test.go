@@ -7,6 +7,8 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path"
 	"regexp"
@@ -16,7 +18,9 @@ import (
 
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/pets"
+	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/service"
+	"example.com/petstore/internal/store/memory"
 )
 
 var root = os.DirFS("..")
@@ -41,9 +45,9 @@ func matching(pattern string) map[string]string {
 	return texts
 }
 
-// program returns the text of the Go files of the program, by their paths. What only tests
+// product returns the text of the Go files of the program, by their paths. What only tests
 // use is no part of it.
-func program() map[string]string {
+func product() map[string]string {
 	all, isTest := matching(`\.go$`), regexp.MustCompile(`_test\.go$|^tools\.go$|^internal/(proof|example)/|test/[^/]*$`)
 	maps.DeleteFunc(all, func(file, _ string) bool { return isTest.MatchString(file) })
 	return all
@@ -92,7 +96,7 @@ func exists(pattern string) bool {
 
 func TestImports(t *testing.T) {
 	module := regexp.MustCompile(`module (\S+)`).FindStringSubmatch(text("go.mod"))[1]
-	for file, text := range program() {
+	for file, text := range product() {
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly)
 		if err != nil {
 			t.Fatal(err)
@@ -158,7 +162,7 @@ func text(file string) string { return matching("^" + regexp.QuoteMeta(file) + "
 // TestPages checks that the files, tests, make targets, flags and metrics that pages name exist. A
 // flag or a metric exists if a string of the program is its name.
 func TestPages(t *testing.T) {
-	source, makefile := strings.Join(slices.Collect(maps.Values(program())), "\n"), text("Makefile")
+	source, makefile := strings.Join(slices.Collect(maps.Values(product())), "\n"), text("Makefile")
 	inProgram := func(name string) bool { return strings.Contains(source, `"`+name+`"`) }
 	flags, suffix := regexp.MustCompile(`--[a-z-]+`), regexp.MustCompile(`_(count|bucket|sum)$`)
 	pages := matching(`^(\.github/|deploy/.*|internal/.*)?[^/]*\.md$|^deploy/.*(prometheus/|/alerts)`)
@@ -219,6 +223,45 @@ func removed(name string) bool {
 	return slices.ContainsFunc([]string{"db/postgres", "db/sqlite", "docs"}, func(part string) bool {
 		return strings.Contains(name, path.Base(part)) && !exists("internal/"+part)
 	})
+}
+
+// TestReadme checks that the table in README.md has the operations of the document, and that the
+// service accepts the requests of its commands.
+func TestReadme(t *testing.T) {
+	page, listed := text("README.md"), map[string]bool{}
+	rows := regexp.MustCompile("\n\\| `(\\w+)`(, deprecated)?.* \\| `([A-Z]+ [^?` ]+)")
+	for _, m := range rows.FindAllStringSubmatch(page, -1) {
+		listed[m[1]+m[2]+": "+m[3]] = true
+	}
+	for path, item := range example.OpenAPI().Paths.Map() {
+		for method, o := range item.Operations() {
+			row := o.OperationID + ": " + method + " " + path
+			if o.Deprecated {
+				row = o.OperationID + ", deprecated: " + method + " " + path
+			}
+			if !listed[row] {
+				t.Errorf("README.md: the table of operations lacks %s", row)
+			}
+			delete(listed, row)
+		}
+	}
+	for row := range listed {
+		t.Errorf("README.md: the document has no operation %s", row)
+	}
+
+	h := program.NewHandler(memory.New(), nil)
+	commands := regexp.MustCompile(`(?s)\$ curl .*?(-d '([^']*)' )?'?(http:[^'\s]+)`)
+	for _, m := range commands.FindAllStringSubmatch(page, -1) {
+		method, url, body := http.MethodGet, m[3], m[2]
+		if m[1] != "" {
+			method = http.MethodPost
+		}
+		w, r := httptest.NewRecorder(), httptest.NewRequest(method, url, strings.NewReader(body))
+		r.Header = http.Header{"Authorization": {"Bearer " + program.Key}, "Content-Type": {"application/json"}}
+		if h.ServeHTTP(w, r); w.Code >= 300 {
+			t.Errorf("README.md: %s %s %s: got %d %s", method, url, body, w.Code, w.Body)
+		}
+	}
 }
 
 // TestLimits checks that the document, the page for operators and nginx have the limits of
