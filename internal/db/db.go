@@ -45,8 +45,8 @@ var (
 // ErrClosed is the error of a call after Close.
 var ErrClosed = fault.Wrap(fault.Unavailable, errors.New("the store is closed"))
 
-// GaveUp returns the error of a call whose context has ended before anything was done.
-func GaveUp(cause error) error {
+// Canceled returns the error of a call whose context ended before anything was done.
+func Canceled(cause error) error {
 	return fault.Wrap(fault.Unavailable, fmt.Errorf("the request timed out or was canceled: %w", cause))
 }
 

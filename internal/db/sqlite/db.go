@@ -1,5 +1,5 @@
-// Package sqlite keeps a database in a file. It knows no tables: its caller gives it a
-// Schema. README.md says what is promised, and what each failure does.
+// Package sqlite keeps a database in a file. It knows no tables: its caller provides a Schema.
+// README.md states the promises and how each failure is handled.
 package sqlite
 
 import (
@@ -21,7 +21,7 @@ import (
 // Schema is what a program keeps in its databases.
 type Schema struct {
 	Migrations fs.FS    // goose's files, at its top
-	Tables     []string // a database without any of them is another program's
+	Tables     []string // a database with none of them belongs to another program
 	statements []string
 }
 
@@ -57,7 +57,7 @@ type DB struct {
 
 // Read calls f with a connection for reading once one is idle. The connection takes no
 // context: its queries are short, and watching a context would double their cost. Errors
-// of f are returned as they are if they are the caller's fault or sql.ErrNoRows.
+// of f are returned unchanged if they are the caller's fault or sql.ErrNoRows.
 func (d *DB) Read(ctx context.Context, f func(Conn) error) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -67,11 +67,11 @@ func (d *DB) Read(ctx context.Context, f func(Conn) error) error {
 	var conn Conn
 	select {
 	case conn = <-d.idle:
-	default: // to ask a context for its channel usually allocates it
+	default: // ctx.Done() usually allocates
 		select {
 		case conn = <-d.idle:
 		case <-ctx.Done():
-			return db.GaveUp(ctx.Err())
+			return db.Canceled(ctx.Err())
 		}
 	}
 	defer func() { d.idle <- conn }()
@@ -80,7 +80,7 @@ func (d *DB) Read(ctx context.Context, f func(Conn) error) error {
 	return classify(err)
 }
 
-// Ping fails if no connection for reading becomes idle, the file was replaced or an fsync failed.
+// Ping fails if no reader becomes idle, a file was replaced or an fsync failed.
 func (d *DB) Ping(ctx context.Context) error {
 	return d.Read(ctx, func(Conn) error { return d.faults.check() })
 }
@@ -99,11 +99,11 @@ func (d *DB) Close() error {
 	close(d.jobs)
 	<-d.ended
 	d.checkpoint(0)
-	if d.faults.mayCopyLog() { // else all stays open: closing would copy it, without errors
+	if d.faults.mayCopyLog() { // otherwise leave everything open: closing would copy it and ignore errors
 		return d.release()
 	}
 	select {
-	case err := <-d.faults.failed: // nobody has been told
+	case err := <-d.faults.failed: // not delivered yet
 		return err
 	default:
 		return nil
@@ -154,8 +154,8 @@ func (c Conn) Stmt(s Statement) *sql.Stmt {
 }
 
 // prepare prepares the statements and checks that the pragmas of the options are set: SQLite
-// ignores unknown ones. Preparing also reads the file. If the file were emptied before the first
-// read of a connection, SQLite would remove the log.
+// ignores unknown ones. Preparing also reads the file: if a connection's first read found the file
+// empty, SQLite would remove the log.
 func (s *Schema) prepare(ctx context.Context, conn *sql.DB, options url.Values) (c Conn, err error) {
 	for _, pragma := range options["_pragma"] {
 		name, want, _ := strings.Cut(pragma, "=")

@@ -19,16 +19,16 @@ func hasCode(err error, codes ...int) bool {
 	return ok && (slices.Contains(codes, e.Code()) || slices.Contains(codes, e.Code()&0xff))
 }
 
-// classify converts an SQLite error to a *fault.Error. A failed write is Unavailable, because
-// only the last write of a transaction makes its part of the log valid. Other errors may
-// come after that write, for example one of enlarging the index.
+// classify converts an SQLite error to a *fault.Error. A failed write is Unavailable, because a
+// transaction counts only once its last frame is written. Other errors may follow that write,
+// such as a failure to enlarge the index.
 func classify(err error) error {
 	_, classified := errors.AsType[*fault.Error](err)
 	switch {
 	case err == nil, classified, errors.Is(err, sql.ErrNoRows):
 		return err
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded): // of a statement
-		return db.GaveUp(err)
+		return db.Canceled(err)
 	case isBusy(err):
 		return fault.Wrap(fault.Unavailable, fmt.Errorf("the store is busy, or another program has locked it: %w", err))
 	case isFull(err):
@@ -39,7 +39,7 @@ func classify(err error) error {
 	return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", err))
 }
 
-// isFull reports whether the disk did not take what was written.
+// isFull reports whether the disk rejected a write.
 func isFull(err error) bool {
 	return hasCode(err, lib.SQLITE_FULL, lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_SHMSIZE)
 }

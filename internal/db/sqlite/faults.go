@@ -16,8 +16,8 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// faults is what a DB knows about faults of its file. Errors of the database go
-// through record. A write calls check before it begins and after its commit.
+// faults records the faults of a database file. Errors of the database go through record.
+// A write calls check before it begins and after its commit.
 type faults struct {
 	path   string                 // of the database, or of a link to it
 	files  map[string]fs.FileInfo // the database and those beside it, when they were opened
@@ -27,14 +27,14 @@ type faults struct {
 	writer    *sql.DB
 	log       *os.File
 	frameSize int64        // of a page in the log, with its header
-	leastLog  atomic.Int64 // bytes of frames that the log must have
+	minLog    atomic.Int64 // minimum size of the log without its header
 
 	failure  atomic.Pointer[fault.Error] // why the process must end
-	damage   atomic.Pointer[fault.Error] // why nothing is written, although sound pages are read
+	damage   atomic.Pointer[fault.Error] // why writing has stopped, although sound pages are still read
 	diskFull atomic.Bool
 }
 
-// record records what err says about the file and returns the error to answer with.
+// record records what err says about the file and returns the error for the caller.
 func (f *faults) record(err error) error {
 	switch {
 	case hasCode(err, lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_DIR_FSYNC):
@@ -84,34 +84,34 @@ func (f *faults) check() error {
 	return f.fail(fmt.Errorf("%s %w", f.log.Name(), errCut))
 }
 
-// measureLog asks SQLite how many pages the log has, and notes its least size.
+// measureLog asks SQLite how many pages the log has, and stores its minimum size.
 func (f *faults) measureLog() (pages int64, err error) {
 	err = f.writer.QueryRow("PRAGMA wal_checkpoint(NOOP)").Scan(new(int), &pages, new(int))
 	if err == nil && f.frameSize == 0 {
 		err = f.writer.QueryRow("SELECT page_size + 24 FROM pragma_page_size").Scan(&f.frameSize)
 	}
 	if err == nil {
-		f.leastLog.Store(pages * f.frameSize)
+		f.minLog.Store(pages * f.frameSize)
 	}
 	return pages, err
 }
 
-// logIsWhole reports whether the log has its least size, after its header, and begins as SQLite's
-// logs do (https://www.sqlite.org/fileformat2.html#wal_file_format): a log that was emptied grows
-// again at the next commit, with a hole in place of what it held.
+// logIsWhole reports whether the log has its header and its minimum size. A log that was emptied
+// grows again at the next commit, but without the magic number of its header. See
+// https://www.sqlite.org/fileformat2.html#wal_file_format.
 func (f *faults) logIsWhole() bool {
-	least := f.leastLog.Load()
-	if least == 0 {
+	size := f.minLog.Load()
+	if size == 0 {
 		return true
 	}
 	var magic [4]byte
 	_, readErr := f.log.ReadAt(magic[:], 0)
 	info, err := f.log.Stat()
-	return readErr == nil && err == nil && info.Size() >= 32+least && binary.BigEndian.Uint32(magic[:])&^1 == 0x377f0682
+	return readErr == nil && err == nil && info.Size() >= 32+size && binary.BigEndian.Uint32(magic[:])&^1 == 0x377f0682
 }
 
-// replaced reports whether a name no longer leads to the file that was opened, or the database
-// is empty. It opens no file: closing that would release SQLite's locks.
+// replaced reports whether name no longer refers to the file that was opened, or the database is
+// empty. It does not open the file: closing it would release SQLite's locks.
 func (f *faults) replaced(name string) bool {
 	info, err := os.Stat(name)
 	return err != nil || !os.SameFile(f.files[name], info) || name == f.path && info.Size() == 0

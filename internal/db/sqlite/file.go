@@ -27,7 +27,7 @@ var suffixes = []string{logSuffix, indexSuffix, lockSuffix, journalSuffix}
 // files. It rejects every path that cannot be a database's. The file need not exist.
 func resolve(path string) (file string, err error) {
 	defer func() { err = explain(path, err) }()
-	if path == "" || path == "-" || strings.HasPrefix(path, ":") { // nor does SQLite take "" and : for files
+	if path == "" || path == "-" || strings.HasPrefix(path, ":") { // to SQLite, "" and : are not files
 		return "", errors.New("it is not a file name; give the path of a file, such as ./- for one called -")
 	}
 	name, err := filepath.Abs(path)
@@ -58,11 +58,11 @@ func resolve(path string) (file string, err error) {
 	return file, nil
 }
 
-// checkFile rejects a file that SQLite would open with the wrong log: one with hard links or
-// mounted alone, because the log goes by the name, and a missing file or a backup beside the
-// log of another database. An empty file counts as missing.
+// checkFile rejects a file that SQLite would open with the wrong log: one with hard links or that
+// is a mount, because the log's path depends on the name, and a missing file or a backup beside
+// the log of another database. An empty file counts as missing.
 func checkFile(file string) error {
-	for _, suffix := range suffixes { // SQLite refuses links too, but does not say why
+	for _, suffix := range suffixes { // SQLite rejects links too, but does not say why
 		if info, err := os.Lstat(file + suffix); err == nil && !info.Mode().IsRegular() {
 			return fmt.Errorf("%s beside it is not a regular file; remove it", file+suffix)
 		}
@@ -90,7 +90,7 @@ func checkFile(file string) error {
 	return nil
 }
 
-// isBackup reports whether the file has no write-ahead log, as a backup until it is opened. See
+// isBackup reports whether the file uses no write-ahead log, like a backup never opened. See
 // https://www.sqlite.org/fileformat2.html#file_format_version_numbers for its header.
 func isBackup(file string) bool {
 	var header [20]byte
@@ -101,7 +101,7 @@ func isBackup(file string) bool {
 	return string(header[:16]) == "SQLite format 3\x00" && header[18] == 1 && header[19] == 1
 }
 
-// syncDir syncs the directory of a file. Some network file systems cannot, and need not.
+// syncDir syncs the directory of a file. Some network file systems cannot do so and need not.
 func syncDir(name string) error {
 	dir, err := os.Open(filepath.Dir(name))
 	if err != nil {

@@ -119,8 +119,8 @@ func (d *DB) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// keepLog makes SQLite keep the log and its index when the writer is closed. On a full disk, it
-// could not make them again, and so read nothing.
+// keepLog makes SQLite keep the log and its index when the writer is closed: on a full disk, it
+// could not create them again, and could then read nothing.
 func (d *DB) keepLog(ctx context.Context) error {
 	conn, err := d.writer.Conn(ctx)
 	if err != nil {
@@ -133,8 +133,8 @@ func (d *DB) keepLog(ctx context.Context) error {
 	})
 }
 
-// watch notes which files are open and how long the log is, and syncs their folder, since they
-// may be new.
+// watch records which files are open and the length of the log, and syncs their folder, since the
+// files may be new.
 func (d *DB) watch(context.Context) (err error) {
 	for _, name := range []string{d.faults.path, d.file + logSuffix, d.file + indexSuffix, d.file + lockSuffix} {
 		if d.faults.files[name], err = os.Stat(name); err != nil {
@@ -151,14 +151,14 @@ func (d *DB) watch(context.Context) (err error) {
 	return syncDir(d.file)
 }
 
-// newLock returns the lock of a database, not yet held. An open DB holds it shared, a restore
+// newLock returns the lock of a database, not yet acquired. An open DB holds it shared, a restore
 // exclusively. The lock file is never removed.
 func newLock(file string) *flock.Flock {
 	return flock.New(file+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW), flock.SetPermissions(0o600))
 }
 
-// shareLock takes the lock shared. If it was exclusive, it is free for a moment. A restore that
-// gets it fails, because the connections have SQLite's own locks.
+// shareLock acquires the shared lock. If the lock was exclusive, it is free for a moment. A restore
+// that acquires it then fails, because the connections hold SQLite's own locks.
 func (d *DB) shareLock(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -169,8 +169,8 @@ func (d *DB) shareLock(ctx context.Context) error {
 	return err
 }
 
-// recoverLog rewrites the log that another process left, and copies it into the file. After a
-// failed fsync, the kernel may take lost pages for written. The lock must be exclusive.
+// recoverLog rewrites the log that another process left, and copies it into the file: after a failed
+// fsync, the kernel may believe that lost pages are written. The lock must be exclusive.
 func (d *DB) recoverLog(context.Context) error {
 	log, err := os.OpenFile(d.file+logSuffix, os.O_RDWR|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -260,8 +260,8 @@ const (
 	tableNames   = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`
 )
 
-// Queries of a schema. The last two compare it with a fresh one, given in JSON. They ignore the
-// tables of SQLite and goose, which their releases may change, but not triggers on them.
+// Queries of a schema. The last two compare it with a fresh one, given as JSON. They ignore the
+// tables of SQLite and goose, which may change with their releases, but not triggers on them.
 const (
 	objects = `SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND
 		NOT (type IN ('table', 'index') AND (tbl_name LIKE 'sqlite\_%' ESCAPE '\' OR tbl_name = '` + versionTable + `'))`

@@ -14,10 +14,9 @@ import (
 	"example.com/petstore/internal/db"
 )
 
-// Backup writes a snapshot of the database at path to the file named to, even while
-// servers write, and if its schema is altered. The file appears only once it is complete,
-// verified and on disk, and not at all if Backup fails and Report.Path is empty. force allows
-// replacing a file.
+// Backup writes a snapshot of the database at path to the file named to, even while servers
+// write or if its schema is altered. The file appears only once it is complete, verified and on
+// disk; if Backup fails and Report.Path is empty, there is none. force allows replacing a file.
 func (s *Schema) Backup(ctx context.Context, path, to string, force bool) (r db.Report, err error) {
 	source, err := openFile(ctx, path)
 	if err != nil {
@@ -98,7 +97,7 @@ func checkReplaceable(file string, force bool) error {
 	return err
 }
 
-// replace renames temp to file, and makes it continue after the identifiers of the old file.
+// replace renames temp to file, whose identifiers it continues.
 func replace(ctx context.Context, file, temp string, r *db.Report) error {
 	old := connect(file, toWrite)
 	defer old.Close() // unlocks the old file, once temp has its name
@@ -117,7 +116,7 @@ func replace(ctx context.Context, file, temp string, r *db.Report) error {
 }
 
 // retire copies the log of the old database into its file, locks the file, and returns the last
-// identifier that each table gave. A file that cannot be read is replaced all the same: it has none.
+// identifier that each table assigned, or none if the file cannot be read.
 func retire(ctx context.Context, old *sql.DB, file string, tables []db.Rows) (given map[string]int64, err error) {
 	if checkFile(file) != nil {
 		return nil, nil
@@ -139,8 +138,8 @@ func retire(ctx context.Context, old *sql.DB, file string, tables []db.Rows) (gi
 	return given, nil
 }
 
-// lastID returns the last identifier that a table with AUTOINCREMENT gave, or sql.ErrNoRows
-// for another table. A .dump of a damaged file may lack it: then the last row has it.
+// lastID returns the last identifier that a table with AUTOINCREMENT assigned, or sql.ErrNoRows
+// for another table. A .dump of a damaged file may lack it: then that of the last row counts.
 func lastID(ctx context.Context, conn *sql.DB, table string) (id int64, err error) {
 	query := `SELECT max(coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = ?1), 0),
 		coalesce((SELECT max(rowid) FROM ` + table + `), 0))
@@ -152,8 +151,8 @@ func lastID(ctx context.Context, conn *sql.DB, table string) (id int64, err erro
 // farAbove is how many identifiers a restore skips if it does not know the last one.
 const farAbove = 1_000_000
 
-// raiseIDs makes the copy named temp give identifiers that no client may remember: above those that
-// the old database has given or, if these are unknown, far above the copy's own.
+// raiseIDs makes the copy named temp assign identifiers that no client can remember: above those
+// that the old database assigned or, if these are unknown, far above the copy's own.
 func raiseIDs(ctx context.Context, temp string, given map[string]int64, r *db.Report) error {
 	conn := connect(temp, toWrite)
 	defer conn.Close()
@@ -166,7 +165,7 @@ func raiseIDs(ctx context.Context, temp string, given map[string]int64, r *db.Re
 			return err
 		}
 		last, known := given[rows.Table]
-		if !known || last < copied { // a database that gave fewer is no successor of the backup
+		if !known || last < copied { // a database that assigned fewer is no successor of the backup
 			last = copied + farAbove
 		}
 		_, err = conn.ExecContext(ctx, `BEGIN; DELETE FROM sqlite_sequence WHERE name = ?1;
@@ -191,8 +190,8 @@ func removeLog(file string) error {
 	return syncDir(file)
 }
 
-// checkTarget returns the name of the file to write, which is where a symbolic link leads.
-// It rejects that of a store or, without force, of any file.
+// checkTarget resolves the name of the file to write. It rejects a file of a store and, without
+// force, any file that exists.
 func checkTarget(to string, force bool) (target string, err error) {
 	target, err = resolve(to)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	maxBatch = 128 // writes in one commit, which bounds how long the first one waits
+	maxBatch = 128 // writes per commit; bounds the wait of the first
 
-	// returnTime is how long a batch waits for the callers of the previous one.
-	// Without it, callers split into two groups, which doubles the commits.
+	// returnTime is how long a batch waits for the callers of the previous one. Without it,
+	// callers split into two groups, which doubles the commits.
 	returnTime = 2 * time.Millisecond
 
-	checkpointPages = 1000 // of the log (4 MiB), after which it is copied into the file
+	checkpointPages = 1000 // length of the log (4 MiB) from which it is copied into the file
 )
 
 // job is one caller's write.
@@ -35,7 +35,7 @@ func (j *job) claim() bool { return !j.claimed.Swap(true) }
 
 // Write waits until runJobs has called f in a transaction, perhaps twice: the last call
 // counts. If f fails by the caller's fault, it must have changed nothing, since the writes
-// of others are committed all the same. If ctx ends before f is called, nothing is done.
+// of others are committed regardless. If ctx ends before f is called, nothing is done.
 func (d *DB) Write(ctx context.Context, f func(Conn) error) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -46,7 +46,7 @@ func (d *DB) Write(ctx context.Context, f func(Conn) error) error {
 	select {
 	case d.jobs <- j:
 	case <-ctx.Done():
-		return db.GaveUp(ctx.Err())
+		return db.Canceled(ctx.Err())
 	}
 	select {
 	case err := <-j.done:
@@ -54,7 +54,7 @@ func (d *DB) Write(ctx context.Context, f func(Conn) error) error {
 	case <-ctx.Done():
 	}
 	if j.claim() {
-		return db.GaveUp(ctx.Err())
+		return db.Canceled(ctx.Err())
 	}
 	return <-j.done
 }
@@ -62,7 +62,7 @@ func (d *DB) Write(ctx context.Context, f func(Conn) error) error {
 // runJobs runs the waiting jobs in batches until the database is closed.
 func (d *DB) runJobs() {
 	defer close(d.ended)
-	expected := 1 // jobs of the next batch
+	expected := 1 // jobs in the next batch
 	for first := range d.jobs {
 		n := d.runBatch(d.gather(first, expected))
 		expected = min(n+len(d.jobs), maxBatch)
@@ -125,8 +125,8 @@ func (d *DB) runBatch(batch []*job) int {
 	return n
 }
 
-// transact runs f in a transaction, unless nothing may be written. It has no context: a
-// caller that gives up must not undo the writes of others.
+// transact runs f in a transaction, unless writing has stopped. It has no context, because a
+// canceled caller must not undo the writes of others.
 func (d *DB) transact(f func(Conn) error) error {
 	if err := d.faults.check(); err != nil {
 		return err

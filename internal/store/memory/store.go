@@ -53,7 +53,7 @@ func (s *Store) locked(ctx context.Context, f func() error) error {
 		return db.ErrClosed
 	}
 	if err := ctx.Err(); err != nil {
-		return db.GaveUp(err)
+		return db.Canceled(err)
 	}
 	return f()
 }
