@@ -20,6 +20,9 @@ const (
 const petsByStatus = "SELECT " + petColumns +
 	" FROM pets INDEXED BY pets_by_status WHERE status = ? AND id > ? ORDER BY id LIMIT ?"
 
+// The transaction is short, since creates wait for it.
+const oldIdempotencyKeys = "SELECT pet_id FROM idempotency_keys WHERE created_at < ? ORDER BY created_at LIMIT 50"
+
 var (
 	insertPet  = schema.Statement("INSERT INTO pets (" + petColumns + ") VALUES (nullif(?, 0), ?, ?, ?)")
 	selectPet  = schema.Statement("SELECT " + newPetColumns + " FROM pets WHERE id = ?")
@@ -33,8 +36,7 @@ var (
 		SELECT max(coalesce(max(seq), 0), (SELECT coalesce(max(id), 0) FROM pets)) + 1, ?, ?, ? FROM sqlite_sequence WHERE name = 'pets'
 		ON CONFLICT (key, key_id) DO NOTHING`)
 	selectIdempotencyKey  = schema.Statement("SELECT pet_id, fingerprint FROM idempotency_keys WHERE key = ? AND key_id = ?")
-	deleteIdempotencyKeys = schema.Statement(`DELETE FROM idempotency_keys WHERE pet_id IN
-		(SELECT pet_id FROM idempotency_keys WHERE created_at < ? ORDER BY created_at LIMIT 50)`)
+	deleteIdempotencyKeys = schema.Statement("DELETE FROM idempotency_keys WHERE pet_id IN (" + oldIdempotencyKeys + ")")
 )
 
 // fields returns pointers to the values of petColumns, to scan into and as arguments.

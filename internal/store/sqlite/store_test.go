@@ -3,6 +3,7 @@ package sqlite
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -92,20 +93,43 @@ func TestSequenceLost(t *testing.T) {
 	}
 }
 
-// Every page of one status reads its index, also with statistics, with which SQLite may
-// prefer the order of identifiers.
+// Every page of one status, and the search for old idempotency keys, reads its index, also with
+// statistics, with which SQLite may prefer the order of identifiers.
 func TestPlan(t *testing.T) {
 	s := open(t, newPath(t))
 	storetest.Fill(t, s, 300)
 	sqlOn(t, s.path, "ANALYZE")
 	conn, _ := sql.Open("sqlite", s.path) // fails only without the driver
 	defer conn.Close()
-	for _, after := range []int{0, 290} {
+	byStatus := "SEARCH pets USING INDEX pets_by_status (status=? AND id>?)"
+	for _, c := range []struct {
+		query, want string
+		args        []any
+	}{
+		{petsByStatus, byStatus, []any{string(example.Pet().Status), 0, 21}},
+		{petsByStatus, byStatus, []any{string(example.Pet().Status), 290, 21}},
+		{oldIdempotencyKeys, "SEARCH idempotency_keys USING COVERING INDEX idempotency_keys_by_time (created_at<?)", []any{0}},
+	} {
 		var plan string
-		row := conn.QueryRowContext(t.Context(), "EXPLAIN QUERY PLAN "+petsByStatus, string(example.Pet().Status), after, 21)
+		row := conn.QueryRowContext(t.Context(), "EXPLAIN QUERY PLAN "+c.query, c.args...)
 		err := row.Scan(new(int), new(int), new(int), &plan)
-		if want := "SEARCH pets USING INDEX pets_by_status (status=? AND id>?)"; plan != want {
-			t.Errorf("after %d: got %q, error %v, want %q", after, plan, err, want)
+		if plan != c.want {
+			t.Errorf("%s %v: got %q, error %v, want %q", c.query, c.args, plan, err, c.want)
+		}
+	}
+}
+
+// TestForgetBatch has one old idempotency key more than a transaction deletes.
+func TestForgetBatch(t *testing.T) {
+	s := open(t, newPath(t))
+	for i := range 51 {
+		if _, err := s.CreatePet(t.Context(), example.Pet(), pets.IdempotencyKey{Key: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []int{50, 1, 0} {
+		if n, err := s.ForgetIdempotencyKeys(t.Context(), -time.Hour); err != nil || n != want {
+			t.Errorf("got %d, error %v, want %d", n, err, want)
 		}
 	}
 }
