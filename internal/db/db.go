@@ -9,7 +9,7 @@
 //
 // A write that returns nil is durable. Other errors have a kind of package fault: after
 // Unavailable nothing was written, and after Internal the outcome is unknown. An error of
-// the function that is the caller's fault is returned as it is.
+// the function that is the caller's fault is returned unchanged.
 package db
 
 import (
@@ -27,8 +27,8 @@ type Options struct {
 	Logger      *slog.Logger // reports a new database, a migration and damage; may be nil
 }
 
-// Errors of opening a database and of commands on it. Each text continues a sentence that
-// begins with the path or address. The command line has advice on all but ErrNewer.
+// Errors of opening a database and of commands on it. Format: path or address + text. The
+// command line has advice on all but ErrNewer.
 var (
 	ErrNone          = errors.New("there is no store")
 	ErrOutdated      = errors.New("its schema is older than this program's")

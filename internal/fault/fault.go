@@ -21,7 +21,7 @@ type Kind struct {
 // The kinds that the engines return. An error of another type is Internal; see KindOf.
 var (
 	Internal    = Kind{"internal", 500}    // the service failed; a write may or may not have happened
-	Unavailable = Kind{"unavailable", 503} // nothing was done; it is safe to try again later
+	Unavailable = Kind{"unavailable", 503} // nothing was done; a retry is safe
 
 	// The others are the caller's fault. Nothing was done, and only a retry of RequestTimeout
 	// or RateLimited may succeed.
@@ -76,8 +76,8 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// ByCaller reports whether err is the caller's fault: it was refused before anything
-// was done, and the service is well.
+// ByCaller reports whether err is the caller's fault: the call was rejected before anything
+// was done.
 func ByCaller(err error) bool {
 	return KindOf(err).Status < 500
 }

@@ -25,11 +25,11 @@ import (
 	"example.com/petstore/internal/fault"
 )
 
-// Key is an API key as a store keeps it: enough to recognise its token, but not enough to make
-// one. Times are in UTC and whole seconds.
+// Key is an API key as a store keeps it: it can verify the token, but not produce it. Times are
+// in UTC and whole seconds.
 type Key struct {
 	ID        string            `json:"id"`   // part of the token, not secret
-	Name      string            `json:"name"` // the operator's note of who uses the key
+	Name      string            `json:"name"` // chosen by the operator, to tell who uses the key
 	Hash      [sha256.Size]byte `json:"-"`
 	ReadOnly  bool              `json:"readOnly"` // the key may only use operations that change nothing
 	CreatedAt time.Time         `json:"createdAt"`
@@ -83,7 +83,7 @@ type Store interface {
 }
 
 // A token is psk_<id>_<secret><checksum>. The checksum is the CRC-32 of the text before it, so
-// that most invalid tokens are rejected without a look-up. The secret has at least 150 random
+// that most invalid tokens are rejected without a lookup. The secret has at least 150 random
 // bits, so a fast hash is enough to protect it.
 var form = regexp.MustCompile(`^(psk_([0-9A-Za-z]{8})_[0-9A-Za-z]{30})([0-9A-Za-z]{6})$`)
 
@@ -112,7 +112,7 @@ func New(name string, readOnly bool, now time.Time, lifetime time.Duration) (Key
 	return k, token, nil
 }
 
-// Hash returns the hash by which a store recognises a token.
+// Hash returns the hash of a token, which stores keep.
 func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
 // ID returns the key ID in a token, if the token has a valid form and checksum.

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// A revoked key works for at most cacheTTL and one look-up; the documented limit is 5 s.
+	// A revoked key works for at most cacheTTL plus lookupTimeout, 4 s; the documented limit is 5 s.
 	cacheTTL      = 2 * time.Second
 	lookupTimeout = 2 * time.Second
 	// maxUnknownLookups limits concurrent look-ups of keys that are not in the cache, so that
@@ -40,7 +40,7 @@ type knownKey struct {
 	asked time.Time // when its look-up began
 }
 
-// messages are for the holders of keys that once worked.
+// messages are for clients whose keys once worked.
 var messages = map[State]string{Expired: "the API key has expired", Revoked: "the API key was revoked"}
 
 // errUnknown is the same whether or not a key has the ID in the token.
@@ -120,7 +120,7 @@ func (k *Keyring) key(ctx context.Context, id string) (Key, error) {
 }
 
 // RecordUses records in the store when keys were last used, every 30 s and once more when
-// ctx ends. It logs a failure and tries again 30 s later. It returns the error of the last time.
+// ctx ends. It logs a failure and retries 30 s later. It returns the error of the last attempt.
 func (k *Keyring) RecordUses(ctx context.Context, log *slog.Logger) error {
 	ticker := time.NewTicker(useInterval)
 	defer ticker.Stop()

@@ -43,8 +43,7 @@ type Pet struct {
 // text is a text that a client chose.
 type text struct{ name, value string }
 
-// texts returns the texts of p. Validate checks each of them, and a page ends where
-// they get long.
+// texts returns the texts of p. Validate checks each, and their size ends a page.
 func (p *NewPet) texts() []text { return []text{{"name", p.Name}} }
 
 // WithDefaults returns p with the status Available if it has none.
@@ -114,7 +113,7 @@ type ListQuery struct {
 	Limit  int    // at most this many pets; at least 1
 }
 
-// MaxPageText is the size in bytes of texts with which a page ends, whatever its limit.
+// MaxPageText is the total size of texts, in bytes, at which a page ends.
 const MaxPageText = 32 << 10
 
 // ListPage is one page of a list of pets. Stores build it with Add.

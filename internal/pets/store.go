@@ -22,7 +22,7 @@ type Store interface {
 	//
 	// All calls with the same idempotency key, concurrent or not, in this
 	// process or another, create one pet and return it as it is stored now, or
-	// fail with ErrRemoved if an operator has removed it. The zero key is none.
+	// fail with ErrRemoved if an operator has removed it. The zero key means none.
 	//
 	// It fails as Validate of p or key does, and with IdempotencyKeyReused if
 	// the key was first used with other values; see CheckRepeat.
@@ -32,16 +32,16 @@ type Store interface {
 	Pet(ctx context.Context, id int64) (Pet, error)
 
 	// Pets returns the page of pets that q selects, in ascending order of their
-	// identifiers; see ListPage.Add for where it ends. A walk that passes the last
-	// identifier of each page as the next q.After returns every pet
-	// acknowledged before the walk began exactly once. A pet may appear after one
-	// with a greater identifier, within 10 s: a walk for new pets begins after the
-	// greatest one known 10 s before the last walk began, and drops known pets.
+	// identifiers; see ListPage.Add for where it ends. To iterate, pass the last
+	// identifier of each page as the next q.After: every pet acknowledged before
+	// the start is returned exactly once. A pet may appear up to 10 s after one
+	// with a greater identifier. To poll for new pets, start from the greatest
+	// identifier known 10 s before the last poll, and drop known pets.
 	Pets(ctx context.Context, q ListQuery) (ListPage, error)
 
 	// ForgetIdempotencyKeys forgets some of the idempotency keys that were first
 	// used longer than age ago, by the clock that stamped them, and returns how
-	// many: 0 if none are left. It does not hold up other calls.
+	// many: 0 if none are left. It does not block other calls.
 	ForgetIdempotencyKeys(ctx context.Context, age time.Duration) (int, error)
 
 	// Ping reports whether the store can serve requests; /readyz calls it. It
@@ -50,7 +50,7 @@ type Store interface {
 	Ping(ctx context.Context) error
 
 	// Failed returns a channel that delivers one error if the store can no
-	// longer vouch for the writes it acknowledges, for example after a failed
+	// longer guarantee acknowledged writes, for example after a failed
 	// fsync. The program must then exit. The channel is nil for stores that
 	// cannot fail this way.
 	Failed() <-chan error

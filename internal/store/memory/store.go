@@ -19,7 +19,7 @@ type Store struct {
 	mu       sync.Mutex
 	closed   bool
 	pets     []pets.Pet // in ascending order of ID
-	lastID   int64      // the greatest ever given
+	lastID   int64      // the last one assigned
 	requests map[pets.IdempotencyKey]request
 	keys     []keys.Key // in order of creation
 }

@@ -125,7 +125,7 @@ func testIdempotency(t *testing.T, f Factory) {
 
 // testIdempotencyAfterChange repeats a request after its pet was changed. It is compared
 // with the first request, and gets the pet as it is stored now. After the pet was removed,
-// the request is refused, and the identifier is not used again.
+// the request is rejected, and the identifier is not reused.
 func testIdempotencyAfterChange(t *testing.T, f Factory) {
 	s := f.open(t)
 	first := mustCreateOnce(t, s, example.Pet(), mine)
