@@ -75,13 +75,13 @@ func TestEffectOf(t *testing.T) {
 		errs []error
 	}{
 		{notExecuted, server("ERROR", "40001", "40P01", "25006", "53000", "53100", "53200", "53400", "55P03", "57014", "26000", "0A000")},
-		{notExecuted, server("FATAL", "57P03", "53300")},
+		{notExecuted, server("FATAL", "57P03", "53300", "57P05", "25P03")},
 		{notExecuted, []error{
 			NotCommitted(context.DeadlineExceeded),
 			fmt.Errorf("%w: %w", errNotExecuted, server("FATAL", "28P01")[0]),
 			safe{},
 		}},
-		{maybeExecuted, server("FATAL", "57P01", "57P02", "57P05", "08006", "XX000")},
+		{maybeExecuted, server("FATAL", "57P01", "57P02", "08006", "XX000")},
 		{maybeExecuted, server("ERROR", "40003", "08000", "08003", "XX000")},
 		{maybeExecuted, server("PANIC", "53100", "XX000", "58030")},
 		{maybeExecuted, []error{

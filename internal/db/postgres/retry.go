@@ -27,48 +27,67 @@ const (
 type Statement func(context.Context, *pgx.Conn) error
 
 // Read runs a statement that changes nothing.
-func (d *DB) Read(ctx context.Context, st Statement) error { return d.run(ctx, mode{}, st) }
+func (d *DB) Read(ctx context.Context, st Statement) error { return d.run(ctx, read, st) }
 
 // Write runs a statement that changes the database and may be executed twice.
-func (d *DB) Write(ctx context.Context, st Statement) error {
-	return d.run(ctx, mode{writes: true}, st)
-}
+func (d *DB) Write(ctx context.Context, st Statement) error { return d.run(ctx, write, st) }
 
 // WriteOnce runs a statement that must not be executed twice.
-func (d *DB) WriteOnce(ctx context.Context, st Statement) error {
-	return d.run(ctx, mode{writes: true, once: true}, st)
+func (d *DB) WriteOnce(ctx context.Context, st Statement) error { return d.run(ctx, writeOnce, st) }
+
+// mode says how often a statement may change the database.
+type mode int
+
+const (
+	read mode = iota
+	write
+	writeOnce
+)
+
+// policy says for how long a call is retried, and how it fails then.
+type policy struct {
+	retry time.Duration
+	kind  fault.Kind
+	text  string
 }
 
-// mode says whether a statement changes the database, and whether it must not be executed twice.
-type mode struct{ writes, once bool }
+var (
+	unavailable = policy{outageWait, fault.Unavailable, "the database is unavailable"}
+	undecided   = policy{callTimeout, fault.Internal, unknownOutcome} // another attempt may settle it
+	unknown     = policy{0, fault.Internal, unknownOutcome}
+	failed      = policy{0, fault.Internal, "the database failed"}
+)
 
-// run tries a statement until it succeeds or must not be tried again. Its errors have
-// kinds of package fault: Unavailable only if nothing was done.
+const unknownOutcome = "the outcome of the write is unknown"
+
+// policies has the policy of a mode after the worst effect of the attempts so far.
+var policies = [...][3]policy{
+	//              read, write, writeOnce
+	notExecuted:   {unavailable, unavailable, unavailable},
+	maybeExecuted: {unavailable, undecided, unknown},
+	rejected:      {failed, failed, failed},
+}
+
+// run attempts a statement until it succeeds or its policy ends. Its errors have kinds of package
+// fault: Unavailable only if nothing was done.
 func (d *DB) run(ctx context.Context, m mode, st Statement) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	began := time.Now()
-	unknown := false // whether an attempt may have changed the database
+	began, worst := time.Now(), notExecuted
 	var cause error
 	for {
-		err := d.attempt(ctx, m.writes, st)
+		err := d.attempt(ctx, m, st)
 		if err == nil || fault.ByCaller(err) {
 			return err
 		}
-		effect := effectOf(err)
-		unknown = unknown || m.writes && effect == maybeExecuted
+		worst = max(worst, effectOf(err))
 		timedOut := errors.Is(err, errNotExecuted) && errors.Is(err, context.DeadlineExceeded)
 		if cause == nil || !timedOut { // a wait that timed out has no cause
 			cause = err
 		}
-		ended := ctx.Err() != nil || d.closed.Load()
-		switch {
-		case effect == rejected:
-			return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", err))
-		case unknown && (ended || m.once): // if neither, another attempt may settle the outcome
-			return fault.Wrap(fault.Internal, fmt.Errorf("the outcome of the write is unknown: %w", cause))
-		case !unknown && (ended || time.Since(began) > outageWait):
-			return fault.Wrap(fault.Unavailable, fmt.Errorf("the database is unavailable: %w", cause))
+		p := policies[worst][m]
+		if ctx.Err() != nil || d.closed.Load() || time.Since(began) >= p.retry {
+			return fault.Wrap(p.kind, fmt.Errorf("%s: %w", p.text, cause))
 		}
 		time.Sleep(retryPause/2 + rand.N(retryPause))
 	}
@@ -77,10 +96,10 @@ func (d *DB) run(ctx context.Context, m mode, st Statement) error {
 // attempt runs a statement once. A write fails if the server sends a WARNING meanwhile, which may
 // mean that the wait for a standby was canceled: the server reports success, but the commit is
 // only on the primary.
-func (d *DB) attempt(ctx context.Context, writes bool, st Statement) error {
+func (d *DB) attempt(ctx context.Context, m mode, st Statement) error {
 	acquireCtx, cancel := context.WithTimeout(ctx, outageWait)
 	defer cancel()
-	half, of := d.reads, "reads"
+	writes, half, of := m != read, d.reads, "reads"
 	if writes {
 		half, of = d.writes, "writes"
 	}
@@ -121,12 +140,12 @@ func keepWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	}
 }
 
-// effect is what a statement that failed has done.
+// effect is what a statement that failed has done, from the mildest to the worst.
 type effect int
 
 const (
-	maybeExecuted effect = iota // it may have been executed, or may still be
-	notExecuted                 // it was not executed; a retry may succeed
+	notExecuted   effect = iota // it was not executed; a retry may succeed
+	maybeExecuted               // it may have been executed, or may still be
 	rejected                    // a retry fails, too, until someone fixes the cause
 )
 
@@ -143,34 +162,41 @@ func NotCommitted(err error) error {
 
 // effectOf classifies an error from attempt.
 func effectOf(err error) effect {
-	e := answer(err)
-	listed, found := effects[e.Code]
-	if !found {
-		listed, found = effects[e.Code[:min(2, len(e.Code))]]
-	}
-	_, unreadable := errors.AsType[pgx.ScanArgError](err) // a value in another format, by a setting of the user
 	// pgx calls "conn closed" safe to retry even if the connection broke after the statement was sent.
 	notSent := pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed)
-	switch {
-	case errors.Is(err, errNotExecuted), notSent:
+	if notSent || errors.Is(err, errNotExecuted) {
 		return notExecuted
-	case found && e.SeverityUnlocalized != "PANIC":
-		return listed
-	case e.SeverityUnlocalized == "ERROR", unreadable: // such as a missing table or privilege
+	}
+	if _, unreadable := errors.AsType[pgx.ScanArgError](err); unreadable { // by a setting of the user
 		return rejected
 	}
-	return maybeExecuted // EOF, deadline, warning; other FATALs and any PANIC may follow the commit
+	e := answer(err)
+	if e.Code == "" || e.SeverityUnlocalized == "PANIC" { // EOF, deadline, warning; a PANIC may follow the commit
+		return maybeExecuted
+	}
+	for _, code := range []string{e.Code, e.Code[:min(2, len(e.Code))]} {
+		if effect, listed := effects[code]; listed {
+			return effect
+		}
+	}
+	if e.SeverityUnlocalized == "ERROR" { // such as a missing table or privilege
+		return rejected
+	}
+	return maybeExecuted // another FATAL may follow the commit, too
 }
 
 // effects has the effects of the server's errors by code, or by class, the first two characters.
-// Any other ERROR is rejected.
+// Any other ERROR is
+// rejected, any other FATAL may have been executed.
 var effects = map[string]effect{
 	"08":    maybeExecuted, // connection_exception
 	"XX":    maybeExecuted, // internal_error
 	"40003": maybeExecuted, // statement_completion_unknown
 	"40":    notExecuted,   // transaction_rollback
 	"53":    notExecuted,   // insufficient_resources
+	"25P03": notExecuted,   // idle_in_transaction_session_timeout: rolled back
 	"57P03": notExecuted,   // cannot_connect_now
+	"57P05": notExecuted,   // idle_session_timeout: ends only sessions that wait for a statement
 	"57014": notExecuted,   // query_canceled; after the commit it would be a WARNING
 	"25006": notExecuted,   // read_only_sql_transaction: the server is no longer the primary
 	"55P03": notExecuted,   // lock_not_available

@@ -109,7 +109,7 @@ func (d *DB) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), outageWait)
 	defer cancel()
 	var now session
-	err := d.attempt(ctx, false, func(ctx context.Context, c *pgx.Conn) (err error) {
+	err := d.attempt(ctx, read, func(ctx context.Context, c *pgx.Conn) (err error) {
 		now, err = readSession(ctx, c.PgConn(), d.schema)
 		return err
 	})
