@@ -2,12 +2,17 @@ package postgres
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -22,7 +27,7 @@ const (
 )
 
 // parse parses the address of a database. Its errors do not contain the password.
-func (s Schema) parse(address string) (*pgxpool.Config, error) {
+func (s Schema) parse(address string, known *lineage) (*pgxpool.Config, error) {
 	if unclear.MatchString(address) {
 		return nil, errors.New("the store address is malformed: it is unclear where the password is; " +
 			"write : before it, and in it @ as %40 and / as %2F")
@@ -40,13 +45,31 @@ func (s Schema) parse(address string) (*pgxpool.Config, error) {
 	}
 	config.PingTimeout = connectTimeout
 	c := config.ConnConfig
-	c.ValidateConnect = s.validate
+	c.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error { return s.validate(ctx, conn, known) }
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTimeout)
 	c.RuntimeParams["application_name"] = cmp.Or(c.RuntimeParams["application_name"], s.Name)
 	c.RuntimeParams["client_encoding"] = "UTF8"
 	c.RuntimeParams["DateStyle"] = "ISO" // the only one that pgx reads
 	c.OnNotice = keepWarning
 	return config, nil
+}
+
+// unverified returns the hosts across a network whose certificate is not verified, unless the
+// address says that none need be.
+func unverified(address string, c *pgx.ConnConfig) (hosts []string) {
+	if strings.Contains(address, "sslmode=disable") {
+		return nil
+	}
+	first := &pgconn.FallbackConfig{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}
+	for _, h := range append([]*pgconn.FallbackConfig{first}, c.Fallbacks...) {
+		network, _ := pgconn.NetworkAddress(h.Host, h.Port)
+		local := network == "unix" || h.Host == "localhost" || net.ParseIP(h.Host).IsLoopback()
+		verified := h.TLSConfig != nil && (!h.TLSConfig.InsecureSkipVerify || h.TLSConfig.VerifyPeerCertificate != nil)
+		if !local && !verified {
+			hosts = append(hosts, h.Host)
+		}
+	}
+	return slices.Compact(hosts)
 }
 
 // unclear matches addresses whose password is ambiguous: the colon before it is escaped, or an @ or

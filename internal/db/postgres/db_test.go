@@ -49,7 +49,7 @@ func TestAddress(t *testing.T) {
 		"postgres://ann:12#hunter2@127.0.0.1/notes":                       {hidden, unclear},
 		"postgres://127.0.0.1/notes?user=ann&password=hunter2@":           {hidden, unclear},
 	} {
-		_, err := Schema{Name: "notebook"}.parse(address)
+		_, err := Schema{Name: "notebook"}.parse(address, nil)
 		text := fmt.Sprint(err)
 		if (err == nil) != (want.err == "") || !strings.Contains(text, want.err) || strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
 			t.Errorf("%s: got error %q, want one line that says %q without the password", address, text, want.err)
@@ -59,6 +59,46 @@ func TestAddress(t *testing.T) {
 		}
 		if got := Redact(address); got != want.redacted {
 			t.Errorf("Redact(%q): got %q, want %q", address, got, want.redacted)
+		}
+	}
+}
+
+func TestUnverified(t *testing.T) {
+	for address, want := range map[string]string{
+		"postgres://%2Frun%2Fpostgresql,localhost,127.0.0.2,[::1]/notes": "[]",
+		"postgres://db1,%2Frun,db2/notes":                                "[db1 db2]",
+		"postgres://db1/notes?sslmode=require":                           "[db1]",
+		"postgres://db1/notes?sslmode=verify-ca":                         "[]",
+		"postgres://db1/notes?sslmode=verify-full":                       "[]",
+		"postgres://db1/notes?sslmode=disable":                           "[]",
+	} {
+		config, err := Schema{}.parse(address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(unverified(address, config.ConnConfig)); got != want {
+			t.Errorf("%s: got %s, want %s", address, got, want)
+		}
+	}
+}
+
+// TestLineage checks which servers are accepted one after the other.
+func TestLineage(t *testing.T) {
+	l := lineage{newest: map[string]uint64{}}
+	for _, c := range []struct {
+		session
+		accepted bool
+	}{
+		{session{system: "1", timeline: 2}, true},
+		{session{system: "1", timeline: 2}, true},
+		{session{system: "1", timeline: 1}, false},
+		{session{system: "2", timeline: 3}, false},
+		{session{system: "2", timeline: 3, Citus: true}, true},
+		{session{system: "2", timeline: 2, Citus: true}, false},
+		{session{system: "1", timeline: 10}, true},
+	} {
+		if err := l.add(c.session); (err == nil) != c.accepted {
+			t.Errorf("%+v: got error %v, want none: %v", c.session, err, c.accepted)
 		}
 	}
 }
@@ -130,7 +170,7 @@ func (safe) SafeToRetry() bool { return true }
 
 // TestKeepWarning checks that a warning before the commit, for weeks, is not kept.
 func TestKeepWarning(t *testing.T) {
-	config, _ := Schema{}.parse("postgres://db/notes")
+	config, _ := Schema{}.parse("postgres://db/notes", nil)
 	c, _ := pgconn.Construct(&pgconn.HijackedConn{Config: &config.ConnConfig.Config, CustomData: map[string]any{}})
 	keepWarning(c, &pgconn.Notice{SeverityUnlocalized: "WARNING", Routine: "GetNewTransactionId"})
 	if kept := c.CustomData(); len(kept) > 0 {

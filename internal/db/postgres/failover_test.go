@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,50 @@ func TestFaultUnderLoad(t *testing.T) {
 				t.Errorf("a client that was idle: got error %v", err)
 			}
 		})
+	}
+}
+
+// TestOldPrimary promotes a standby while the primary goes on, which then is an old one: it gets
+// no writes once the process, or one that starts, has seen the new one.
+func TestOldPrimary(t *testing.T) {
+	t.Parallel()
+	old, primary := pgtest.Pair(t)
+	address := strings.Replace(old.Address("postgres"), old.Host(), old.Host()+","+primary.Host(), 1)
+	var log strings.Builder
+	open := func(address string) *DB {
+		d, err := notebook.Open(t.Context(), address, db.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = d.Close() })
+		return d
+	}
+	d := open(address)
+	d.mustInsert(t)
+	primary.Promote(t)
+	old.Configure(t, "synchronous_standby_names", "")
+	allow := "ALTER DATABASE postgres ALLOW_CONNECTIONS "
+	pgtest.Exec(t, old.Address("template1"), allow+"false")
+	err := d.Read(t.Context(), func(context.Context, *pgx.Conn) error { d.mustInsert(t); return nil }) // on another connection
+	if err != nil {
+		t.Error(err)
+	}
+	pgtest.Exec(t, old.Address("template1"), allow+"true")
+	for range 3 {
+		d.mustInsert(t) // not on the connection from before
+		d.pool.Reset()
+	}
+	open(address).mustInsert(t)
+	pgtest.Exec(t, primary.Address("postgres"), "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC",
+		"CREATE ROLE ann LOGIN IN ROLE pg_read_all_data, pg_write_all_data")
+	open(strings.Replace(primary.Address("postgres"), "postgres@", "ann@", 1)).mustInsert(t)
+	for level, want := range map[string]int{"level=ERROR": 2, "level=INFO": 2} { // one of each process, and of the new store
+		if got := strings.Count(log.String(), level); got != want {
+			t.Errorf("got %d times %s in the log, want %d: %s", got, level, want, &log)
+		}
+	}
+	for server, want := range map[*pgtest.Server]int{old: 1, primary: 7} {
+		mustOpen(t, server.Address("postgres")).mustCount(t, want) // a process that starts accepts either
 	}
 }
 

@@ -21,7 +21,8 @@ import (
 // Open opens the database at a postgres:// address with one or more hosts, and brings its
 // schema up to date. Errors never contain the password.
 func (s Schema) Open(ctx context.Context, address string, o db.Options) (*DB, error) {
-	seen, err := s.connect(ctx, address, true)
+	logger := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	seen, err := s.connect(ctx, address, logger, true)
 	if err != nil {
 		return nil, err
 	}
@@ -32,30 +33,30 @@ func (s Schema) Open(ctx context.Context, address string, o db.Options) (*DB, er
 	case o.MustExist && seen.version == 0:
 		err = s.check(seen.version)
 	default:
-		_, _, err = s.migrate(ctx, seen, cmp.Or(o.Logger, slog.New(slog.DiscardHandler)))
+		_, _, err = s.migrate(ctx, seen, logger)
 	}
 	if err != nil {
 		return nil, explainOpen(address, err)
 	}
-	return s.newDB(ctx, address, seen.session, o.RequireSync)
+	return s.newDB(ctx, address, seen, o.RequireSync)
 }
 
 // OpenReader opens the database at address as it is: it creates and migrates nothing.
 func (s Schema) OpenReader(ctx context.Context, address string) (*DB, error) {
-	seen, err := s.connect(ctx, address, false)
+	seen, err := s.connect(ctx, address, slog.New(slog.DiscardHandler), false)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.check(seen.version); err != nil {
 		return nil, explainOpen(address, err)
 	}
-	return s.newDB(ctx, address, seen.session, false)
+	return s.newDB(ctx, address, seen, false)
 }
 
 // Migrate brings the schema of the database at address up to date, creating it if there is
 // none, and returns the versions before and after.
 func (s Schema) Migrate(ctx context.Context, address string, logger *slog.Logger) (from, to int64, err error) {
-	seen, err := s.connect(ctx, address, true)
+	seen, err := s.connect(ctx, address, logger, true)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -68,17 +69,33 @@ type found struct {
 	session
 	version int64 // of the schema; 0 if there is none
 	config  *pgx.ConnConfig
+	known   *lineage
 }
 
 // connect opens a connection, returns what it finds, and closes the connection. With writes, it
-// rejects a server that may lose them.
-func (s Schema) connect(ctx context.Context, address string, writes bool) (f found, err error) {
-	config, err := s.parse(address)
+// rejects a server that may lose them. Of several hosts, it asks all first, to know the newest primary.
+func (s Schema) connect(ctx context.Context, address string, logger *slog.Logger, writes bool) (f found, err error) {
+	f.known = &lineage{logger: logger, newest: map[string]uint64{}}
+	config, err := s.parse(address, f.known)
 	if err != nil {
 		return f, err
 	}
 	f.config = config.ConnConfig
 	f.config.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares no statement, for PgBouncer
+	if hosts := unverified(address, f.config); len(hosts) > 0 {
+		logger.Warn("the certificate of PostgreSQL is not verified, so whoever is in between can read and change everything; "+
+			"use sslmode=verify-full, or sslmode=disable in the address if the network is trusted", "hosts", strings.Join(hosts, ","))
+	}
+	if slices.ContainsFunc(f.config.Fallbacks, func(b *pgconn.FallbackConfig) bool {
+		return b.Host != f.config.Host || b.Port != f.config.Port
+	}) {
+		all := f.config.Copy()
+		all.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
+			_ = s.validate(ctx, c, f.known)
+			return errors.New("ask the next host, too")
+		}
+		_, _ = pgx.ConnectConfig(ctx, all)
+	}
 	conn, err := pgx.ConnectConfig(ctx, f.config)
 	if err != nil {
 		return f, explainOpen(address, err)
@@ -94,15 +111,15 @@ func (s Schema) connect(ctx context.Context, address string, writes bool) (f fou
 	return f, explainOpen(address, err)
 }
 
-// newDB returns the DB at address; seen is the session of an earlier connection to it. Each connection
+// newDB returns the DB at address; seen is what connect has found there. Each connection
 // parses the address again, because passwords, certificates and services in files may have changed.
-func (s Schema) newDB(ctx context.Context, address string, seen session, requireSync bool) (*DB, error) {
-	config, err := s.parse(address)
+func (s Schema) newDB(ctx context.Context, address string, seen found, requireSync bool) (*DB, error) {
+	config, err := s.parse(address, seen.known)
 	if err != nil {
 		return nil, err
 	}
 	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
-		now, err := s.parse(address)
+		now, err := s.parse(address, seen.known)
 		if err != nil {
 			return err
 		}
@@ -112,6 +129,7 @@ func (s Schema) newDB(ctx context.Context, address string, seen session, require
 		}
 		return nil
 	}
+	config.PrepareConn = func(_ context.Context, c *pgx.Conn) (bool, error) { return seen.known.current(sessionOf(c)), nil }
 	half := int64(config.MaxConns)
 	config.MaxConns *= 2
 	pool, err := pgxpool.NewWithConfig(ctx, config)

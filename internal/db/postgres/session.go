@@ -26,7 +26,9 @@ type session struct {
 	Unlogged []string // tables of the schema that a crash empties
 	Off      []string // settings without which a crash loses writes
 
-	pooled bool // there is a pooler such as PgBouncer in between
+	pooled   bool   // there is a pooler such as PgBouncer in between
+	system   string // the system identifier; empty if the user may not see it
+	timeline uint64
 }
 
 // selectSession casts literals that are not text, so that no function or operator of another
@@ -57,12 +59,15 @@ func readSession(ctx context.Context, c *pgconn.PgConn, schema Schema) (s sessio
 	return s, err
 }
 
-// validate stores the session of a new connection, for sessionOf. It rejects a standby, in which
-// case pgx tries the next host of the address.
-func (s Schema) validate(ctx context.Context, c *pgconn.PgConn) error {
+// validate stores the session of a new connection, for sessionOf. It rejects a standby and an old
+// primary, in which case pgx tries the next host of the address.
+func (s Schema) validate(ctx context.Context, c *pgconn.PgConn, known *lineage) error {
 	seen, err := readSession(ctx, c, s)
 	if err == nil && seen.ReadOnly {
 		err = errors.New("the server is a standby, or default_transaction_read_only is on")
+	}
+	if err == nil {
+		err = known.admit(ctx, c, &seen)
 	}
 	c.CustomData()["session"] = seen
 	return err
