@@ -50,6 +50,14 @@ journalctl -u petstore@1 | grep 'no writable primary can be reached'
 systemctl start postgresql
 until petstore health --addr unix:/run/petstore-1/http.sock; do sleep 0.2; done
 
+# The role that compose.yaml's init.sh makes owns its database, and runs no programs there.
+pg_createcluster --start "$(ls /usr/lib/postgresql | tail -n 1)" compose
+(cd / && runuser -u postgres -- setsid -w env PGPORT=5433 POSTGRES_PASSWORD="it's" sh /usr/share/petstore/postgres/init.sh)
+inside() { PGPASSWORD="it's" setsid -w "$@"; }
+inside petstore migrate --store 'postgres://petstore@localhost:5433/pets?sslmode=disable'
+fails inside psql -X -h localhost -p 5433 -U petstore pets -c "COPY (SELECT) TO PROGRAM 'true'" 2>&1 | grep superuser
+fails inside psql -X -h localhost -p 5433 -U postgres pets 2>&1 | grep 'authentication failed'
+
 # Log in with a password, as across a network.
 runuser -m -u postgres -- setsid -w psql -X -c "ALTER ROLE petstore PASSWORD 'PASSWORD'"
 eval "$(page $page 'Across a network' pgpass | sed 's/db1,db2,db3/localhost/; /PGSSL/d')"
