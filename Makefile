@@ -180,7 +180,7 @@ pack:
 
 release: need-version ## build archives, packages, SBOMs and checksums in .bin/dist
 	go run $(GORELEASER) release --clean $(FLAGS)
-FLAGS = --snapshot --skip=docker
+FLAGS = --snapshot
 
 release-check:
 	go run $(GORELEASER) check --quiet
