@@ -179,6 +179,10 @@ func TestPages(t *testing.T) {
 			}
 			return slices.Contains(anchors(pages[page]), anchor)
 		}},
+		{"runbook", `runbook_url: file:///usr/share/` + service.Name + `/(\S+)`, func(_, link string) bool {
+			name, anchor, _ := strings.Cut(link, "#")
+			return slices.Contains(anchors(pages["deploy/"+name]), anchor) || removed(name)
+		}},
 		{"file", "`((?:cmd|deploy|gen|internal|\\.\\w+)/[^` ]*)`", func(_, name string) bool { return exists(name) || removed(name) }},
 		{"test", "`(Test\\w+)`", func(_, name string) bool { return strings.Contains(tests, "func "+name+"(") }},
 		{"target", "`make ([a-z-]+)", func(_, name string) bool { return strings.Contains(makefile, "\n"+name+":") }},
@@ -209,8 +213,11 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// anchors returns those of the headings of a page, as GitHub makes them.
+// anchors returns those of a page: its own, and those that GitHub makes of its headings.
 func anchors(page string) (all []string) {
+	for _, m := range regexp.MustCompile(`<a id="([^"]+)"></a>`).FindAllStringSubmatch(page, -1) {
+		all = append(all, m[1])
+	}
 	punctuation := regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(page, -1) {
 		all = append(all, strings.ReplaceAll(punctuation.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
