@@ -113,7 +113,7 @@ func fixedKeys(variables map[string]string) ([]string, error) {
 func parseLifetime(text string) (time.Duration, error) {
 	d, err := model.ParseDuration(text)
 	if err != nil || d == 0 {
-		return 0, errors.New("it must be a duration such as 30d, 12h or 90m")
+		return 0, errors.New("it must be a duration such as 30d, 12h or 90m, of at most 292y")
 	}
 	return time.Duration(d), nil
 }

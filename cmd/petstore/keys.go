@@ -21,7 +21,7 @@ func keysCommand(env *environment) *cobra.Command {
 		Short: "Create, list and revoke API keys",
 		Long: `keys manages the API keys of a store. Running servers notice changes within 5
 seconds. To replace a key, create a new one, give it to its user, and then revoke
-the old one. Only create makes a store if there is none.`,
+the old one.`,
 		Args: cobra.NoArgs,
 		RunE: showHelp,
 	}
@@ -37,15 +37,15 @@ func keysCreateCommand(env *environment) *cobra.Command {
 		Short: "Create a key and print it once",
 		Long: `create adds an API key to the store and prints only the key to standard output.
 The key cannot be shown again. NAME says who uses it. If there is no store, create
-makes it, and prints where to standard error.`,
+fails: "petstore migrate" makes one.`,
 		Example: `  petstore keys create "nightly job" --expires-in 30d`,
 		Args:    oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			k, token, err := keys.New(args[0], readOnly, time.Now(), lifetime) // before a store is created
+			k, token, err := keys.New(args[0], readOnly, time.Now(), lifetime)
 			if err != nil {
 				return misuse("%w", err)
 			}
-			err = changeKey(cmd.Context(), env, db.Options{Logger: env.logger}, "created", func(s keys.Store) error {
+			err = changeKey(cmd.Context(), env, "created", func(s keys.Store) error {
 				return s.CreateKey(cmd.Context(), k)
 			})
 			if err != nil {
@@ -90,7 +90,7 @@ func keysRevokeCommand(env *environment) *cobra.Command {
 		Args:  oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			return changeKey(ctx, env, db.Options{MustExist: true, Logger: env.logger}, "revoked", func(s keys.Store) error {
+			return changeKey(ctx, env, "revoked", func(s keys.Store) error {
 				k, err := findKey(ctx, s, args[0])
 				if err != nil {
 					return err
@@ -107,8 +107,8 @@ func keysRevokeCommand(env *environment) *cobra.Command {
 
 // changeKey opens the store and calls f, which changes a key in it. An error of changeKey
 // tells whether the key was changed, for which done is the word: created or revoked.
-func changeKey(ctx context.Context, env *environment, o db.Options, done string, f func(keys.Store) error) error {
-	s, err := env.store.Open(ctx, env.store.Text, o)
+func changeKey(ctx context.Context, env *environment, done string, f func(keys.Store) error) error {
+	s, err := env.store.Open(ctx, env.store.Text, db.Options{MustExist: true, Logger: env.logger})
 	if err != nil {
 		return fmt.Errorf("%w; no key was %s", err, done)
 	}

@@ -23,7 +23,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/proof/program"
@@ -32,9 +31,12 @@ import (
 )
 
 // TestMain lets the test binary run as petstore, for scripts and for tests that
-// need a process.
+// need a process. It ends by itself, so no test waits for a server that should have refused to start.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){service.Name: main})
+	testscript.Main(m, map[string]func(){service.Name: func() {
+		time.AfterFunc(giveUp, func() { os.Exit(99) })
+		main()
+	}})
 }
 
 // TestScripts runs testdata/script on each kind of store. The name of the kind is a condition in
@@ -46,7 +48,7 @@ func TestMain(m *testing.M) {
 //	shutdown                       stop it with SIGTERM; its output is in serve.out and serve.err
 //	! shutdown                     wait until it fails by itself
 //	http STATUS METHOD PATH        send a request with $KEY, if set; the response goes to stdout
-//	certify FILE                   write a certificate and its private key
+//	certify CERTIFICATE KEY        write a certificate and its private key
 func TestScripts(t *testing.T) {
 	for kind, start := range program.Stores {
 		t.Run(kind, func(t *testing.T) {
@@ -161,9 +163,9 @@ func certify(ts *testscript.TestScript, _ bool, args []string) {
 	defer s.Close()
 	key, err := x509.MarshalPKCS8PrivateKey(s.TLS.Certificates[0].PrivateKey)
 	ts.Check(err)
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	text = append(text, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})...)
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o600))
+	for i, block := range []pem.Block{{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}, {Type: "PRIVATE KEY", Bytes: key}} {
+		ts.Check(os.WriteFile(ts.MkAbs(args[i]), pem.EncodeToMemory(&block), 0o600))
+	}
 }
 
 // TestAdvice checks that the commands in the advice exist.
@@ -210,7 +212,7 @@ func TestLastWord(t *testing.T) {
 	broken := errors.New("broken")
 	env := new(environment)
 	_ = env.store.Set("memory:")
-	err := changeKey(t.Context(), env, db.Options{}, "created", func(keys.Store) error { return broken })
+	err := changeKey(t.Context(), env, "created", func(keys.Store) error { return broken })
 	if want := "broken; petstore keys list --store memory: shows whether"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got error %v, want %s", err, want)
 	}
@@ -219,6 +221,8 @@ func TestLastWord(t *testing.T) {
 // runHere runs a command in this process, in an environment with a fixed key, and returns its
 // exit status and its errors.
 func runHere(ctx context.Context, args string, env environment) (status int, stderr string) {
+	ctx, cancel := context.WithTimeout(ctx, giveUp)
+	defer cancel()
 	var out bytes.Buffer
 	env.variables = map[string]string{keysVariable: fixedKey}
 	env.stdout, env.stderr = &server.Printer{Writer: io.Discard}, &server.Printer{Writer: &out}

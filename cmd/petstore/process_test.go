@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/creack/pty"
@@ -26,7 +28,7 @@ import (
 )
 
 // giveUp limits how long a test waits for a process that hangs.
-const giveUp = 2 * time.Minute
+const giveUp = time.Minute
 
 // fixedKey is an API key of the servers in this package.
 const fixedKey = "0123456789abcdef"
@@ -112,25 +114,25 @@ func TestProcess(t *testing.T) {
 // TestUnreadOutput checks that a server ends although nobody reads what it prints.
 func TestUnreadOutput(t *testing.T) {
 	t.Parallel()
-	unread(t, "serve --drain 0s --store memory:", `"msg":"serving"`, 1, nil)
-	unread(t, "serve --drain 0s --store memory:", `"variable":"PETSTORE_STROE"`, 1, nil)
+	unread(t, "serve --drain 10ms --store memory:", `"msg":"serving"`, "1 after 12.01s", nil)
+	unread(t, "serve --drain 10ms --store memory:", `"variable":"PETSTORE_STROE"`, "1 after 12.01s", nil)
 }
 
 // unread runs a command, reads its output up to a line that contains until, and no more. It
-// checks that a server whose log is blocked is not ready, and that after fail, or a signal if
-// fail is nil, the command exits with a status.
-func unread(t *testing.T, args, until string, want int, fail func(url string)) {
+// checks that a server whose log is blocked is not ready, and with which status the command
+// exits how long after fail, or after a signal if fail is nil.
+func unread(t *testing.T, args, until, want string, fail func(url string)) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	pipe, in := io.Pipe()
-	ended, out := make(chan int, 2), &server.Printer{Writer: in}
+	ended, out := make(chan string, 2), &server.Printer{Writer: in}
 	env := &environment{
 		variables: map[string]string{keysVariable: fixedKey, "PETSTORE_STROE": "misspelt"},
 		stdout:    out, stderr: out, sockets: []net.Listener{l},
-		exitAfter: func(_ time.Duration, status int) { ended <- status },
+		exitAfter: func(d time.Duration, status int) { ended <- fmt.Sprintf("%d after %v", status, d) },
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
@@ -161,7 +163,7 @@ func unread(t *testing.T, args, until string, want int, fail func(url string)) {
 		fail("http://" + l.Addr().String())
 	}
 	if got := <-ended; got != want {
-		t.Errorf("%s, unread after %s: got status %d, want %d", args, until, got, want)
+		t.Errorf("%s, unread after %s: got status %s, want %s", args, until, got, want)
 	}
 	_ = pipe.Close()
 	<-returned
@@ -184,36 +186,50 @@ func (h hung) ForgetIdempotencyKeys(context.Context, time.Duration) (int, error)
 	return 0, nil
 }
 
+// pipes is a listener.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if conn, ok := <-p; ok {
+		return conn, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipes) Close() error { close(p); return nil }
+
+func (p pipes) Addr() net.Addr { return new(net.TCPAddr) }
+
 // TestBackground checks that a server deletes old idempotency keys, and that it ends although
 // the last uses of keys cannot be stored, and says so.
 func TestBackground(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
-	defer cancel()
-	st := memory.New()
-	token, err := createKey(ctx, st, "demo", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	forget := func() {
-		if _, got, err := send("GET", "http://"+l.Addr().String()+example.ListPath(), token, ""); got != "[]\n" {
-			t.Errorf("got %s, error %v, want []", got, err)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		l, st := make(pipes), memory.New()
+		token, err := createKey(ctx, st, "demo", false)
+		if err != nil {
+			t.Fatal(err)
 		}
-		cancel()
-	}
-	discard := &server.Printer{Writer: io.Discard}
-	env := &environment{stdout: discard, stderr: discard, sockets: []net.Listener{l}, exitAfter: func(time.Duration, int) {}}
-	env.store.Open = func(context.Context, string, db.Options) (store.Store, error) { return hung{st, forget}, nil }
-	cfg := serveConfig{server: server.Options{MaxConnections: 1}}
-	cfg.setUp(env)
-	err = serve(ctx, env, &cfg)
-	if want := "the last uses of API keys were not stored: context deadline exceeded"; fmt.Sprint(err) != want {
-		t.Errorf("got error %v, want %s", err, want)
-	}
+		forget := func() {
+			client, conn := net.Pipe()
+			l <- conn
+			fmt.Fprintf(client, "GET %s HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n", example.ListPath(), token)
+			if got, err := io.ReadAll(client); !strings.HasSuffix(string(got), "\n[]\n") {
+				t.Errorf("got %s, error %v, want []", got, err)
+			}
+			cancel()
+		}
+		discard := &server.Printer{Writer: io.Discard}
+		env := &environment{stdout: discard, stderr: discard, sockets: []net.Listener{l}, exitAfter: func(time.Duration, int) {}}
+		env.store.Open = func(context.Context, string, db.Options) (store.Store, error) { return hung{st, forget}, nil }
+		cfg := serveConfig{server: server.Options{MaxConnections: 1}}
+		cfg.setUp(env)
+		err = serve(ctx, env, &cfg)
+		if want := "the last uses of API keys were not stored: context deadline exceeded"; fmt.Sprint(err) != want {
+			t.Errorf("got error %v, want %s", err, want)
+		}
+	})
 }
 
 // TestTerminal checks that a server creates a missing key only if all its output goes to a
@@ -239,4 +255,11 @@ func TestTerminal(t *testing.T) {
 		t.Fatalf("got %s, want no key, then a key and how to use it", text)
 	}
 	wantExit(t, cmd, syscall.SIGINT, "<nil>") // without the drain
+
+	discard := &server.Printer{Writer: io.Discard}
+	st, env := memory.New(), &environment{terminal: true, stdout: discard, logger: slog.New(slog.DiscardHandler)}
+	err = offerKey(ctx, env, st, "http://127.0.0.1/v1")
+	if all, err2 := st.Keys(ctx); errors.Join(err, err2) != nil || len(all) > 0 {
+		t.Errorf("only stderr is a terminal: got keys %v, errors %v, %v, want none", all, err, err2)
+	}
 }

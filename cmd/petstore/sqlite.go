@@ -12,7 +12,7 @@ import (
 
 func init() {
 	commands = append(commands, backupCommand, restoreCommand, verifyCommand)
-	advice[db.ErrExists] = "choose another name, or replace it with --force"
+	advice[db.ErrExists] = "replace it with --force"
 	advice[db.ErrDamaged] = "restore a backup with: petstore restore BACKUP --force STORE"
 	advice[db.ErrAltered] = "make it as in a new store, or restore another backup with: petstore restore BACKUP --force STORE"
 	advice[db.ErrLoneLog] = "put the database back beside it, or replace both with: petstore restore BACKUP --force STORE"

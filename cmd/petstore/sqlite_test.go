@@ -40,12 +40,15 @@ func TestLastWordOnFile(t *testing.T) {
 func TestRoot(t *testing.T) {
 	t.Parallel()
 	root := environment{root: true}
-	theirs := filepath.Join(t.TempDir(), "theirs")
-	link := filepath.Join(t.TempDir(), "link")
-	if err := errors.Join(os.Mkdir(theirs, 0o700), os.Symlink(theirs, link)); err != nil {
+	dir := t.TempDir()
+	theirs, other, link, loop := filepath.Join(dir, "theirs"), filepath.Join(dir, "other"), filepath.Join(dir, "link"), filepath.Join(dir, "loop")
+	if err := errors.Join(os.Mkdir(theirs, 0o700), os.Symlink(theirs, other), os.Symlink("other", link), os.Symlink("loop", loop)); err != nil {
 		t.Fatal(err)
 	}
 	if os.Geteuid() == 0 {
+		if _, stderr := runHere(t.Context(), "verify --store sqlite:"+loop, root); !strings.Contains(stderr, "links") {
+			t.Errorf("a link to itself: got %s, want an error about it", stderr)
+		}
 		for mode, want := range map[os.FileMode]string{0o770: "chmod go-w", 0o702: "chmod go-w", 0o777 | os.ModeSticky: "no store"} {
 			err := os.Chmod(theirs, mode)
 			if _, stderr := runHere(t.Context(), "backup x --store sqlite:"+filepath.Join(link, "x"), root); err != nil || !strings.Contains(stderr, want) {
@@ -62,7 +65,7 @@ func TestRoot(t *testing.T) {
 		"verify" + theirStore, "migrate" + theirStore, "backup x.db" + theirStore, "restore x.db" + theirStore,
 		"backup --store sqlite:/pets.db " + file, "restore --store sqlite:/pets.db " + file,
 	} {
-		if got, stderr := runHere(t.Context(), command, root); got != 1 || !strings.Contains(stderr, "runuser -m -u ") {
+		if got, stderr := runHere(t.Context(), command, root); got != 1 || !strings.Contains(stderr, "runuser -u ") {
 			t.Errorf("%s: got status %d, %s, want 1, and how to run it", command, got, stderr)
 		}
 	}
@@ -75,11 +78,11 @@ func TestRoot(t *testing.T) {
 // a server when its file is moved.
 func TestUnreadFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pets.db")
-	unread(t, "serve --drain 0s --store sqlite:"+file, `"msg":"serving"`, 1, func(url string) {
+	unread(t, "serve --drain 0s --store sqlite:"+file, `"msg":"serving"`, "1 after 12s", func(url string) {
 		if err := os.Rename(file, file+"x"); err != nil {
 			t.Fatal(err)
 		}
 		go send("POST", url+example.ListPath(), fixedKey, example.Body())
 	})
-	unread(t, "keys create x --store sqlite:"+file+"y", "created a new store", 143, nil)
+	unread(t, "migrate --store sqlite:"+file+"y", "created a new store", "143 after 12s", nil)
 }

@@ -99,40 +99,49 @@ func refuseRoot(env *environment, file string) error {
 	return checkWay(path)
 }
 
+// maxLinks is how many symbolic links Linux follows in one path.
+const maxLinks = 40
+
 // checkWay returns an error if another user than root may change a directory or a symbolic
-// link on the way to an absolute path. A sticky directory, such as /tmp, is safe: users
-// change only their own files in it.
+// link on the way to an absolute path. It follows links as the kernel does.
 func checkWay(path string) error {
-	dir := filepath.Dir(path)
-	if dir != path {
-		if err := checkWay(dir); err != nil {
+	way, rest := "/", strings.Split(path, "/")
+	for links := 0; len(rest) > 0 && links <= maxLinks; {
+		next := filepath.Join(way, rest[0])
+		rest = rest[1:]
+		info, err := os.Lstat(next)
+		if err != nil || info.Mode().IsRegular() {
+			return nil
+		}
+		if err := checkOwner(next, info); err != nil {
 			return err
 		}
+		target, err := os.Readlink(next)
+		if err != nil { // not a link
+			way = next
+			continue
+		}
+		if filepath.IsAbs(target) {
+			way = "/"
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+		links++
 	}
-	info, err := os.Lstat(path)
-	if err != nil || info.Mode().IsRegular() {
-		return nil
-	}
+	return nil
+}
+
+// checkOwner returns an error if another user than root may change the directory or symbolic
+// link at path. A sticky directory, such as /tmp, is safe: users change only their own files in it.
+func checkOwner(path string, info os.FileInfo) error {
 	if uid := info.Sys().(*syscall.Stat_t).Uid; uid != 0 {
 		name := fmt.Sprint(uid)
 		if u, err := user.LookupId(name); err == nil {
 			name = u.Username
 		}
-		return fmt.Errorf("%s belongs to the user %s: run this as that user, not as root, with: runuser -m -u %s -- setsid -w", path, name, name)
+		return fmt.Errorf("%s belongs to the user %s: run this as that user, not as root, with petstore-run or runuser -u %s --", path, name, name)
 	}
 	if info.IsDir() && info.Mode()&0o022 != 0 && info.Mode()&os.ModeSticky == 0 {
 		return fmt.Errorf("%s may be changed by others than root: chmod go-w %s, or use another folder", path, path)
 	}
-	target, err := os.Readlink(path)
-	if err != nil { // not a link
-		return nil
-	}
-	if _, err := os.Stat(path); errors.Is(err, syscall.ELOOP) { // a link to itself
-		return nil
-	}
-	if !filepath.IsAbs(target) {
-		dir, _ = filepath.EvalSymlinks(dir) // it exists, as path does
-		target = filepath.Join(dir, target)
-	}
-	return checkWay(target)
+	return nil
 }

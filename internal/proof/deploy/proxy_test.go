@@ -27,6 +27,7 @@ import (
 func TestContract(t *testing.T) {
 	t.Parallel()
 	store, replica := program.NewStore(t), socket(t)
+	run(t, petstore, "migrate", "--store", store)
 	reader := run(t, petstore, "keys", "create", "reader", "--read-only", "--store", store)
 	other := run(t, petstore, "keys", "create", "other", "--store", store)
 	proxy := startNginx(t, replica)
