@@ -27,6 +27,7 @@ import (
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
+	"example.com/petstore/internal/store/address"
 )
 
 const defaultAddr = "127.0.0.1:8080"
@@ -59,9 +60,8 @@ PETSTORE_READ_ONLY_KEY as variables for a shell.
 SIGTERM drains the server for --drain; SIGINT skips the drain. Requests in flight
 then have 9 s to finish, and the process ends 3 s later, whatever hangs. A second
 signal stops the server at once.`,
-		Example: `  petstore serve --addr :8080 --store sqlite:/srv/pets.db
-  petstore serve --store postgres://petstore@db1,db2/pets`,
-		Args: cobra.NoArgs,
+		Example: "  petstore serve --addr :8080 --store " + address.Kinds[0].Default,
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if cfg.fixedKeys, err = fixedKeys(env.variables); err != nil {
 				return err
@@ -88,7 +88,7 @@ signal stops the server at once.`,
 	addFlag(flags, &cfg.edge.TrustedProxies, parseNetworks, "trusted-proxies", "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8; it always is on a Unix socket")
 	addFlag(flags, &cfg.edge.AllowOrigins, parseOrigins, "allow-origins", "the `origins` of web pages that may use the operations (CORS), such as https://app.example.com")
 	flags.StringVar(&cfg.adminAddr, "admin-addr", "", "the `address` of /metrics, /livez and /readyz, such as 127.0.0.1:9090; empty for none")
-	flags.BoolVar(&cfg.server.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets")
+	flags.BoolVar(&cfg.server.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets; many connections may end a long one early")
 	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info, warn or error")
 	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and else json")
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 pets from memory, the same at every start, and let any web page use them (CORS)")
@@ -105,29 +105,27 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 		}
 	}
 	connections, requests, rate := cfg.server.MaxConnections, cfg.edge.MaxInFlight, cfg.edge.RateLimit
-	switch {
-	case cfg.sandbox && (isSet("store") || isSet("must-exist") || isSet("require-sync")):
-		return misuse("--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables")
-	case len(env.sockets) > 0 && isSet("addr"):
-		return misuse("systemd passes a socket to listen on; omit --addr and its variable")
-	case slices.Contains(env.sockets, nil):
-		return misuse("systemd passes a socket that is no stream")
-	case cfg.server.Drain < 0:
-		return misuse("--drain must not be negative")
-	case (cfg.server.CertFile == "") != (cfg.server.KeyFile == ""):
-		return misuse("set both --tls-cert and --tls-key: the files of a certificate and its private key")
-	case min(connections, requests) < 1 || max(connections, requests) > 1e6:
-		return misuse("--max-connections and --max-in-flight must be between 1 and 1000000")
-	case rate != 0 && !(rate >= 0.001 && rate <= 1e6): // or NaN
-		return misuse("--rate-limit must be between 0.001 and 1000000, or 0 for no limit")
-	case !slices.Contains([]string{"auto", "text", "json"}, cfg.logFormat):
-		return misuse("--log-format must be auto, text or json")
-	case cfg.server.Profiles && cfg.adminAddr == "":
-		return misuse("--pprof needs --admin-addr, where profiles are served")
-	case cfg.open.RequireSync && !env.store.Standbys:
-		return misuse("--require-sync needs a store whose server has standbys, such as PostgreSQL")
-	case env.store.Volatile && !cfg.sandbox && len(cfg.fixedKeys) == 0 && !env.interactive:
-		return misuse("the memory store has no key, and none can be added later; set %s", keysVariable)
+	ownStore := isSet("store") || isSet("must-exist") || isSet("require-sync")
+	noKey := len(cfg.fixedKeys) == 0 && !env.interactive
+	for _, fault := range []struct {
+		found   bool
+		message string
+	}{
+		{cfg.sandbox && ownStore, "--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables"},
+		{len(env.sockets) > 0 && isSet("addr"), "systemd passes a socket to listen on; omit --addr and its variable"},
+		{slices.Contains(env.sockets, nil), "systemd passes a socket that is no stream"},
+		{cfg.server.Drain < 0, "--drain must not be negative"},
+		{(cfg.server.CertFile == "") != (cfg.server.KeyFile == ""), "set both --tls-cert and --tls-key: the files of a certificate and its private key"},
+		{min(connections, requests) < 1 || max(connections, requests) > 1e6, "--max-connections and --max-in-flight must be between 1 and 1000000"},
+		{rate != 0 && !(rate >= 0.001 && rate <= 1e6), "--rate-limit must be between 0.001 and 1000000, or 0 for no limit"}, // NaN, too
+		{!slices.Contains([]string{"auto", "text", "json"}, cfg.logFormat), "--log-format must be auto, text or json"},
+		{cfg.server.Profiles && cfg.adminAddr == "", "--pprof needs --admin-addr, where profiles are served"},
+		{cfg.open.RequireSync && !env.store.Standbys, "--require-sync needs a store whose server has standbys, such as PostgreSQL"},
+		{env.store.Volatile && !cfg.sandbox && noKey, "the memory store has no key, and none can be added later; set " + keysVariable},
+	} {
+		if fault.found {
+			return usageError{errors.New(fault.message)}
+		}
 	}
 	return nil
 }
