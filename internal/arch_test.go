@@ -13,6 +13,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -271,20 +272,63 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestLimits checks that the document, the page for operators and nginx have the limits of
-// the service. Those of nginx are higher, so that the service answers itself.
+// number returns the number that a file has in the group of a pattern, or 0 if the file was removed.
+func number(t *testing.T, file, pattern string) int {
+	t.Helper()
+	m := regexp.MustCompile(pattern).FindStringSubmatch(text(file))
+	if m == nil && !removed(file) {
+		t.Fatalf("%s: got nothing that matches %s", file, pattern)
+	}
+	n, _ := strconv.Atoi(strings.Join(m[min(1, len(m)):], ""))
+	return n
+}
+
+// TestLimits checks that the document, the page for operators and the files of deploy/ have the
+// limits of the service. Those of nginx are higher, so that the service answers itself.
 func TestLimits(t *testing.T) {
 	size, seconds := service.MaxBody>>10, service.Timeout.Seconds()
+	page, image, nginx, compose := "deploy/README.md", "deploy/Dockerfile", "deploy/proxy/nginx.conf", "deploy/postgres/compose.yaml"
+	unit, pod := "deploy/systemd/"+service.Name+".service", "deploy/postgres/kubernetes/"+service.Name+".yaml"
+	header := number(t, "internal/server/server.go", `headerTimeout += (\d+) \* time.Second`)
+	drain := number(t, "cmd/"+service.Name+"/serve.go", `"drain", (\d+)\*time.Second`)
+	stop := number(t, "cmd/"+service.Name+"/main.go", `stopTime = (\d+) \* time.Second`)
+	rate := number(t, nginx, `rate=(\d+)r/s`)
+	line := number(t, "internal/proof/deploy/testdata/nginx.sh", `wc -L <"\$log"\)" -lt (\d+)`)
+	heap := func(file, memory string) int { return number(t, file, memory) * 5 / 8 }
 	for _, c := range []struct{ file, want string }{
 		{"openapi.yaml", fmt.Sprintf("larger than %d KiB", size)},
 		{"openapi.yaml", fmt.Sprintf("maximum: %d\n", pets.MaxID)},
-		{"deploy/README.md", fmt.Sprintf("| body | %d KiB", size)},
-		{"deploy/README.md", fmt.Sprintf("| work on a request | %v s", seconds)},
-		{"deploy/proxy/nginx.conf", fmt.Sprintf("client_max_body_size %dm;", size>>10+1)},
-		{"deploy/proxy/nginx.conf", fmt.Sprintf("proxy_read_timeout %vs;", seconds+7)},
+		{page, fmt.Sprintf("| body | %d KiB", size)},
+		{page, fmt.Sprintf("| work on a request | %v s", seconds)},
+		{page, fmt.Sprintf("| the header must arrive within | %d s", header)},
+		{page, fmt.Sprintf("| draining after SIGTERM (`--drain`) | %d s; the process ends within %d s more", drain, stop)},
+		{page, fmt.Sprintf("send %d requests per second", rate)},
+		{page, fmt.Sprintf("%d GB per day", 1+rate*86400*line/1e9)},
+		{page, fmt.Sprintf("may use %d MiB", number(t, unit, `MemoryMax=(\d+)M`))},
+		{page, fmt.Sprintf("GOMEMLIMIT=%dMiB", heap(page, `--memory (\d+)m`))},
+		{image, fmt.Sprintf("GOMEMLIMIT=%dMiB", heap(image, `--memory (\d+)m`))},
+		{unit, fmt.Sprintf("GOMEMLIMIT=%dMiB", heap(unit, `MemoryMax=(\d+)M`))},
+		{compose, fmt.Sprintf("GOMEMLIMIT: %dMiB", heap(compose, `mem_limit: (\d+)m`))},
+		{pod, fmt.Sprintf("GOMEMLIMIT\n              value: %dMiB", heap(pod, `limits:\s+memory: (\d+)Mi`))},
+		{unit, fmt.Sprintf("within --drain (%d s) plus %d s", drain, stop)},
+		{nginx, fmt.Sprintf("the %d s of --drain", drain)},
+		{nginx, fmt.Sprintf("client_max_body_size %dm;", size>>10+1)},
+		{nginx, fmt.Sprintf("proxy_read_timeout %vs;", seconds+7)},
 	} {
-		if !strings.Contains(text(c.file), c.want) {
+		if !strings.Contains(text(c.file), c.want) && !removed(c.file) {
 			t.Errorf("%s: got no %q, want the limit of the service", c.file, c.want)
+		}
+	}
+	for _, c := range []struct {
+		file, pattern string
+		drain         int
+	}{
+		{unit, `TimeoutStopSec=(\d+)s`, drain},
+		{compose, `stop_grace_period: (\d+)s`, drain},
+		{pod, `terminationGracePeriodSeconds: (\d+)`, number(t, pod, `_DRAIN\s+value: (\d+)s`)},
+	} {
+		if got := number(t, c.file, c.pattern); got <= c.drain+stop && !removed(c.file) {
+			t.Errorf("%s: %s: got %d, want more than %d", c.file, c.pattern, got, c.drain+stop)
 		}
 	}
 }
