@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,72 +16,63 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Limits of the message for a value with several faults.
+// Limits of a message.
 const (
 	maxFaults  = 5
-	maxMessage = 600 // bytes
+	maxMessage = 600 // bytes, unless one sentence is longer
 )
 
-// describe tells the client why a value does not match its schema: one sentence for each
-// fault. A sentence begins with the path to the wrong part, or with root if the whole value
-// is wrong.
-func describe(invalid error, root string, schema *openapi3.Schema) string {
-	return join(sentences(invalid, root, schema), root)
-}
-
-// describeBody does the same for a body that does not match its schema, its Go type or both.
-func describeBody(invalid, undecodable error, schema *openapi3.Schema) string {
-	all := sentences(invalid, "the body", schema)
-	e, ok := errors.AsType[*json.SemanticError](undecodable)
-	if ok && e.GoType != nil && reflect.Zero(e.GoType).CanInt() { // the schema accepts 7.0
-		start := placeOf(e.JSONPointer) + " "
-		if !slices.ContainsFunc(all, func(s string) bool { return strings.HasPrefix(s, start) }) {
-			all = slices.Insert(all, 0, start+describeInteger(e.GoType.Bits()))
+// describe tells the client why a value does not match its schema or its Go type: one sentence
+// for each wrong part. It begins with the path to the part, or with root if the whole value is
+// wrong.
+func describe(err error, root string, schema *openapi3.Schema) string {
+	message, described := "", map[string]bool{}
+	for _, f := range faultsIn(err, root, schema) {
+		sentence := f.place + " " + f.rule
+		if described[f.place] || len(described) == maxFaults {
+			continue
 		}
-	}
-	return join(all, "the body")
-}
-
-// join returns the first sentences, as many as the limits allow.
-func join(sentences []string, root string) string {
-	if len(sentences) == 0 {
-		return root + " does not match the document"
-	}
-	message := sentences[0]
-	for _, sentence := range sentences[1:min(maxFaults, len(sentences))] {
-		if len(message)+len("; ")+len(sentence) > maxMessage {
-			break
+		if message != "" {
+			sentence = "; " + sentence
+			if len(message)+len(sentence) > maxMessage {
+				break
+			}
 		}
-		message += "; " + sentence
+		message += sentence
+		described[f.place] = true
 	}
-	return message
+	return cmp.Or(message, root+" does not match the document")
 }
 
-// sentences returns a sentence for each fault in err's tree.
-func sentences(err error, root string, schema *openapi3.Schema) (all []string) {
+// found is a part of a value, and the rule that it breaks.
+type found struct{ place, rule string }
+
+// faultsIn returns what the errors in err's tree have found.
+func faultsIn(err error, root string, schema *openapi3.Schema) (all []found) {
 	switch e := err.(type) {
 	case nil:
 		return nil
 	case openapi3.MultiError:
 		for _, each := range e {
-			all = append(all, sentences(each, root, schema)...)
+			all = append(all, faultsIn(each, root, schema)...)
 		}
-		return slices.Compact(all)
+		return all
 	case *openapi3.SchemaError:
-		if e.SchemaField != "allOf" { // which wraps the errors of its parts
-			return []string{describeFault(e, root, schema)}
+		if e.SchemaField == "allOf" {
+			break // it wraps the errors of its parts
 		}
+		path, rule := e.JSONPointer(), describeRule(e)
+		if e.Value == nil && len(path) == 1 && !slices.Contains(schema.Required, path[0]) {
+			rule += ", which may be left out"
+		}
+		return []found{{place(root, path), rule}}
+	case *json.SemanticError:
+		if e.GoType == nil || !reflect.Zero(e.GoType).CanInt() || e.JSONKind != '0' {
+			return nil
+		}
+		return []found{{placeOf(e.JSONPointer), describeInteger(e.GoType.Bits())}} // the schema accepts 7.0
 	}
-	return sentences(errors.Unwrap(err), root, schema)
-}
-
-func describeFault(e *openapi3.SchemaError, root string, schema *openapi3.Schema) string {
-	path := e.JSONPointer()
-	sentence := place(root, path) + " " + describeRule(e)
-	if e.Value == nil && len(path) == 1 && !slices.Contains(schema.Required, path[0]) {
-		sentence += ", which may be left out"
-	}
-	return sentence
+	return faultsIn(errors.Unwrap(err), root, schema)
 }
 
 // describeSyntax tells the client what is wrong with the syntax of a body.

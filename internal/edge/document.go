@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -26,11 +27,24 @@ type Document struct {
 // operation is an operation of the document, prepared for serving.
 type operation struct {
 	*openapi3.Operation
-	route       string           // as Echo writes it, such as GET /v1/books/:id
-	public      bool             // needs no key
-	body        *openapi3.Schema // of the JSON body; nil without a body
-	media       string           // the media type of the body
-	deprecation http.Header      // added to every response; nil unless the operation is deprecated
+	route       string      // as Echo writes it, such as GET /v1/books/:id
+	public      bool        // needs no key
+	bodies      []media     // that its body may have, each before its range; none without a body
+	accepts     string      // the names of bodies
+	deprecation http.Header // added to every response; nil unless the operation is deprecated
+}
+
+// media is a media type, or a range such as image/*, and what a body of it contains.
+type media struct {
+	name   string
+	isJSON bool
+	schema *openapi3.Schema // nil if it may contain anything
+}
+
+// includes reports whether a media type is m, or in the range m.
+func (m media) includes(mediaType string) bool {
+	family, isRange := strings.CutSuffix(m.name, "*")
+	return mediaType == m.name || isRange && strings.HasPrefix(mediaType, family)
 }
 
 // ParseDocument parses and validates the document in data, which is YAML; json is the same
@@ -44,9 +58,9 @@ func ParseDocument(data, json []byte) (*Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("openapi.yaml: %w", err)
 	}
-	base, err := spec.Servers.BasePath()
-	if err != nil || len(spec.Servers) == 0 {
-		return nil, errors.New("openapi.yaml: servers is missing, or the first is not a URL")
+	base, err := spec.Servers.BasePath() // "/" without servers
+	if err != nil {
+		return nil, fmt.Errorf("openapi.yaml: the first of servers: %w", err)
 	}
 	if spec.Components != nil {
 		for name, scheme := range spec.Components.SecuritySchemes {
@@ -61,6 +75,9 @@ func ParseDocument(data, json []byte) (*Document, error) {
 	}
 	for path, item := range spec.Paths.Map() {
 		for method, o := range item.Operations() {
+			if o.Servers != nil || item.Servers != nil {
+				return nil, fmt.Errorf("openapi.yaml: %s: servers must be those of the whole document", path)
+			}
 			op, err := d.newOperation(method, path, o, item.Parameters)
 			if err != nil {
 				return nil, fmt.Errorf("openapi.yaml: %s %s: %w", method, path, err)
@@ -98,20 +115,45 @@ func (d *Document) newOperation(
 			return nil, err
 		}
 	}
+	var err error
 	if o.RequestBody != nil {
-		content := o.RequestBody.Value.Content
-		types := slices.Sorted(maps.Keys(content))
-		if len(types) != 1 || !jsonTypes.MatchString(types[0]) || content[types[0]].Schema == nil {
-			return nil, fmt.Errorf("the body has %s; it must have application/json or application/…+json, with a schema", types)
+		if err = op.addBodies(o.RequestBody.Value.Content); err != nil {
+			return nil, err
 		}
-		op.media, op.body = types[0], content[types[0]].Schema.Value
 	}
 	if !o.Deprecated {
 		return op, nil
 	}
-	var err error
 	op.deprecation, err = deprecationHeader(o)
 	return op, err
+}
+
+var (
+	mediaForm = regexp.MustCompile(`^[a-z0-9.+-]+/([a-z0-9.+-]+|\*)$`)
+	formTypes = regexp.MustCompile(`^(multipart/|application/x-www-form-urlencoded$)`)
+)
+
+// addBodies adds the media types that a body may have. It fails for those that the edge or the
+// generated code does not support.
+func (op *operation) addBodies(content openapi3.Content) error {
+	names, others := slices.Sorted(maps.Keys(content)), 0
+	op.accepts = strings.Join(names, ", ")
+	for i, name := range slices.Backward(names) {
+		m := media{name: name, isJSON: name == "application/json" || strings.HasSuffix(name, "+json")}
+		if schema := content[name].Schema; schema != nil {
+			m.schema = schema.Value
+		}
+		if !m.isJSON && name != "text/plain" {
+			others++
+		}
+		isPrefix := i+1 < len(names) && strings.HasPrefix(names[i+1], name)
+		if formTypes.MatchString(name) || !mediaForm.MatchString(name) || m.isJSON && m.schema == nil || others > 1 || isPrefix {
+			return fmt.Errorf("the body has %s; it may have JSON with a schema, text/plain, and one other media type or "+
+				"range such as image/*, in lower case, without parameters, none that begins with another, and no forms", names)
+		}
+		op.bodies = append(op.bodies, m)
+	}
+	return nil
 }
 
 // checkServed returns an error for a parameter that checkText cannot read.

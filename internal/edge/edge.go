@@ -170,7 +170,9 @@ func (h *Handler) routes() error {
 	}
 	e.Use(wholePath)
 	h.addProbes()
-	h.addFiles()
+	if err := h.addFiles(); err != nil {
+		return err
+	}
 	return h.addOperations()
 }
 
@@ -225,34 +227,43 @@ func wholePath(next echo.HandlerFunc) echo.HandlerFunc {
 // if they are not those of the document, or if one has no middleware and so would need no
 // key.
 func (h *Handler) addOperations() error {
-	operations := map[string][]echo.MiddlewareFunc{}
-	differ := map[string]bool{} // routes that only the document has, or only the generated code
+	middleware, documented := map[string][]echo.MiddlewareFunc{}, map[string]bool{}
 	for id, op := range h.document.operations {
-		operations[id] = []echo.MiddlewareFunc{h.serveOperation(op)}
-		differ[op.route] = true
+		middleware[id] = []echo.MiddlewareFunc{h.serveOperation(op)}
+		documented[op.route] = true
 	}
+	generated, unprotected := map[string]bool{}, []string{}
 	var heads []func() // each adds a HEAD route
 	h.echo.OnAddRouteHandler = func(_ string, r echo.Route, handle echo.HandlerFunc, m []echo.MiddlewareFunc) {
 		route := r.Method + " " + r.Path
-		if differ[route] && len(m) > 0 {
-			delete(differ, route)
-		} else {
-			differ[route] = true
+		generated[route] = true
+		if len(m) == 0 {
+			unprotected = append(unprotected, route)
 		}
 		if r.Method == http.MethodGet {
 			heads = append(heads, func() { h.echo.HEAD(r.Path, handle, m...) })
 		}
 	}
-	h.service.Register(h.echo, h.document.Base, operations)
+	h.service.Register(h.echo, h.document.Base, middleware)
 	h.echo.OnAddRouteHandler = nil
 	for _, addHead := range heads {
 		addHead()
 	}
-	if len(differ) > 0 {
-		routes := slices.Sorted(maps.Keys(differ))
-		return fmt.Errorf("the document and the generated code differ in %s; run make generate", routes)
+	if !maps.Equal(documented, generated) {
+		return fmt.Errorf("only the document has %s, and only the generated code has %s; run make generate",
+			without(documented, generated), without(generated, documented))
+	}
+	if len(unprotected) > 0 {
+		return fmt.Errorf("%s has no middleware, so it would need no key: Register must pass operations to the "+
+			"generated code, and its operationIds must be those of the document; run make generate", unprotected)
 	}
 	return nil
+}
+
+// without returns the keys of a that b lacks, in order.
+func without(a, b map[string]bool) []string {
+	keys := slices.Sorted(maps.Keys(a))
+	return slices.DeleteFunc(keys, func(key string) bool { return b[key] })
 }
 
 // clientAddress returns a function that finds the address of a client: that of the

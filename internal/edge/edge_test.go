@@ -45,6 +45,7 @@ type book struct {
 var routes = map[string]string{
 	"GET /books": "listBooks", "POST /books": "addBook", "GET /books/:id": "getBook", `GET /books\:count`: "countBooks",
 	"PUT /notes/:name/text": "setNote", "DELETE /notes/:name/text": "removeNote", "GET /version": "getVersion",
+	"PUT /covers": "setCover", "POST /reviews": "addReview",
 }
 
 // server is the handler of books.yaml, and its service.
@@ -95,7 +96,7 @@ func (s *server) Ready(ctx context.Context) error { return s.isReady(ctx) }
 
 // open makes the handler of a document.
 func (s *server) open(document string, o Options) error {
-	parsed, err := ParseDocument([]byte(document), nil)
+	parsed, err := ParseDocument([]byte(document), []byte(document))
 	if err == nil {
 		s.Handler, err = New(parsed, s, o)
 	}
@@ -132,12 +133,12 @@ func newRequest(send, body string) *http.Request {
 	lines := strings.Split(send, "\n")
 	method, target, _ := strings.Cut(lines[0], " ")
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	if body != "" {
-		r.Header.Set("Content-Type", "application/merge-patch+json")
-	}
 	for _, line := range lines[1:] {
 		name, value, _ := strings.Cut(line, ": ")
 		r.Header.Add(name, value)
+	}
+	if body != "" && r.Header["Content-Type"] == nil {
+		r.Header.Set("Content-Type", "application/merge-patch+json")
 	}
 	if r.Header["Authorization"] == nil {
 		r.Header.Set("Authorization", "Bearer "+testKey)
@@ -177,21 +178,31 @@ func wantError(t *testing.T, w *httptest.ResponseRecorder, kind fault.Kind, mess
 func TestNewRefuses(t *testing.T) {
 	for name, test := range map[string]struct{ old, by, want string }{
 		"an invalid document":        {"type: boolean", "type: bool", "bool"},
-		"no servers":                 {"servers:", "x-servers:", "servers is missing"},
+		"an address that is none":    {"http://127.0.0.1", "http://[::1", "the first of servers"},
+		"servers of a path":          {"/version:", "/version:\n    servers: [{url: /}]", "/version: servers must be"},
+		"servers of an operation":    {"operationId: getVersion", "servers: [{url: /}]", "/version: servers must be"},
 		"no operationId":             {"operationId: getBook", "summary: x", "operationId is missing"},
 		"a key that is optional":     {"security: [{bearer: []}]", "security: [{bearer: []}, {}]", "security must be one bearer scheme"},
 		"security by nothing":        {"security: [{bearer: []}]", "security: [{}]", "security must be one bearer scheme"},
 		"basic authentication":       {"scheme: bearer", "scheme: basic", "the security scheme bearer must be a bearer token"},
+		"a key that is not used":     {"  schemas:", "    cookie: {type: apiKey, in: cookie, name: key}\n  schemas:", "the security scheme cookie must be a bearer token"},
 		"another style":              {"id, in: path", "id, in: path, style: label", "the parameter id must be a string,"},
 		"a cookie":                   {"X-Note, in: header", "X-Note, in: cookie", "the parameter X-Note must be a string,"},
 		"an array in commas":         {"level, in: query", "level, in: query, explode: false", "the parameter level must be a string,"},
 		"an object as a parameter":   {"sold, in: query, schema: {type: boolean}", "sold, in: query, schema: {type: object}", "the parameter sold must be a string,"},
 		"a parameter without a type": {"items: {type: integer}", "items: {allOf: [{type: integer}]}", "the parameter level must be a string,"},
-		"another media type":         {"application/merge-patch+json", "text/csv", "the body has [text/csv]"},
-		"two media types":            {"content: {", "content: {text/plain: {}, ", "the body has [application/merge-patch+json text/plain]"},
+		"content as a parameter":     {"sold, in: query, schema: {type: boolean}", "sold, in: query, content: {text/plain: {}}", "the parameter sold must be a string,"},
+		"a file outside":             {"#/components/schemas/Book", "book.yaml", "book.yaml"},
+		"two other media types":      {"image/*: {", "image/*: {}, text/*: {", "the body has [image/* text/*]"},
+		"one that begins another":    {"text/plain: {", "application/json-patch+json: {", "the body has [application/json application/json-patch+json text/*]"},
+		"JSON without a schema":      {"application/merge-patch+json: {schema: {$ref: '#/components/schemas/Book'}}", "application/json: {}", "JSON with a schema"},
+		"a form":                     {"image/*", "application/x-www-form-urlencoded", "no forms"},
+		"another form":               {"image/*", "multipart/form-data", "no forms"},
+		"a parameter of a type":      {"image/*", "text/plain; charset=utf-8", "without parameters"},
+		"a media type in capitals":   {"image/*", "image/PNG", "in lower case"},
 		"an invalid date":            {"'2030-12-05'", "'soon'", "needs x-sunset, a date"},
-		"an unknown operationId":     {"operationId: getBook", "operationId: getTome", "differ in [GET /v1/books/:id]"},
-		"another path":               {"/books/{id}:", "/tomes/{id}:", "differ in [GET /v1/books/:id GET /v1/tomes/:id]"},
+		"an unknown operationId":     {"operationId: getBook", "operationId: getTome", "[GET /v1/books/:id] has no middleware"},
+		"another path":               {"/books/{id}:", "/tomes/{id}:", "only the document has [GET /v1/tomes/:id], and only the generated code has [GET /v1/books/:id]"},
 	} {
 		err := new(server).open(strings.Replace(books, test.old, test.by, 1), Options{})
 		assert(t, err != nil && strings.Contains(err.Error(), test.want),
@@ -238,6 +249,40 @@ func TestDocs(t *testing.T) {
 			"%s: got %d, %s: %s, want %d, %s", test.send, w.Code, test.name, got, test.status, test.want)
 	}
 	wantError(t, newServer(t, none).send("GET /", ""), fault.NotFound, "there is nothing at this path; the operations are under /v1")
+}
+
+// TestServers checks that the served document has only the address of the service, whatever its
+// servers look like, and that nothing else of it changes. Without servers, the operations are at /.
+func TestServers(t *testing.T) {
+	const yaml, json = "servers:\n  - url: http://localhost/v1", `"servers": [{"url": "http://localhost/v1"}]`
+	for text, want := range map[string]string{
+		"servers:\n- url: /\n  x: |\n    y # z\n\n# [b]\nb: [é]\n":         yaml + "\n\n# [b]\nb: [é]\n",
+		"a: servers\r\nservers:\r\n  - url: /\r\n\r\nb: 1\r\n":             "a: servers\r\n" + yaml + "\r\n\r\nb: 1\r\n",
+		"'servers': # x\n  - {url: /}":                                     yaml,
+		"a: '\u2028é'\nservers: [\n  {url: /}\n] # x\nb: [1]\n":            "a: '\u2028é'\n" + yaml + " # x\nb: [1]\n",
+		"{\n  \"é\": 1,\n  \"servers\": [\n    {}\n  ],\n  \"b\": []\n}\n": "{\n  \"é\": 1,\n  " + json + ",\n  \"b\": []\n}\n",
+		`{"é":"é","servers":[{"url":"/]"}]}`:                               `{"é":"é",` + json + `}`,
+		"# x\na: 1\n":                                                      "# x\n" + yaml + "\na: 1\n",
+		`{"a": [1]}`:                                                       "{" + json + `, "a": [1]}`,
+	} {
+		got, err := withServer([]byte(text), "http://localhost/v1")
+		assert(t, string(got) == want && err == nil, "%q: got %q, %v, want %q", text, got, err, want)
+	}
+
+	s := newServer(t, Options{})
+	bare := strings.Replace(books, "  - url: http://127.0.0.1:8080/v1/\n", "", 1)
+	for o, want := range map[*Options]string{{}: "/", {URL: "http://localhost:8"}: "http://localhost:8", {PublicURL: "https://a.example/b"}: "https://a.example/b"} {
+		if err := s.open(bare, *o); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"/openapi.yaml", "/openapi.json"} {
+			got, want := s.send("GET "+path, "").Body.String(), strings.Replace(bare, "servers:", "servers:\n  - url: "+want, 1)
+			assert(t, got == want, "%s: got %.200s, want %.200s", path, got, want)
+		}
+		wantError(t, s.send("GET /v1/books", ""), fault.NotFound, "there is nothing at this path; the operations are under /")
+		w := s.send("GET /books", "")
+		assert(t, w.Code == 200, "got %d, want 200", w.Code)
+	}
 }
 
 func TestHandlerFaults(t *testing.T) {

@@ -34,7 +34,7 @@ func (h *Handler) faultOf(err error) *fault.Error {
 	case http.StatusBadRequest: // the generated code cannot bind a parameter that the schema accepts
 		return fault.New(fault.InvalidParameter, "a parameter has a value that cannot be read")
 	case http.StatusNotFound:
-		message := "there is nothing at this path; the operations are under " + h.document.Base
+		message := "there is nothing at this path; the operations are under " + cmp.Or(h.document.Base, "/")
 		if h.options.Docs.Path != "" {
 			message += ", and " + h.options.Docs.Path + " describes them"
 		}

@@ -42,9 +42,9 @@ func newInFlight(limit int64) *inFlight {
 	}
 }
 
-// enter adds a request to the share of a key until leave is called. It returns nil if
+// enter adds a request to the share of a key until leave is called. It returns errOverloaded if
 // the share has no room.
-func (f *inFlight) enter(key string) *share {
+func (f *inFlight) enter(key string) (*share, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.shares[key]
@@ -53,10 +53,10 @@ func (f *inFlight) enter(key string) *share {
 		f.shares[key] = s
 	}
 	if s.requests == (3*f.limit+1)/2 {
-		return nil
+		return nil, errOverloaded
 	}
 	s.requests++
-	return s
+	return s, nil
 }
 
 func (f *inFlight) leave(key string) {

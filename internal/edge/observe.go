@@ -21,24 +21,29 @@ import (
 // status is known.
 func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		start := time.Now()
+		start, connection := time.Now(), c.Request().Context() // which ends with it
 		c.Response().Before(func() { h.announceClose(c) })
 		h.metrics.inFlight.Inc()
 		err := next(c)
+		routed := requestOf(c.Request().Context())
+		cut := err != nil && c.Response().Committed
+		routed.failed = cut && connection.Err() == nil
 		if err != nil {
 			c.Error(err)
 		}
 		if errors.Is(err, errOverloaded) {
 			h.metrics.shed.WithLabelValues("in_flight").Inc()
 		}
-		call := callOf(c.Request().Context())
-		if !call.isProbe() || !h.options.LogBlocked() { // a probe must not wait too
-			h.logRequest(c, call, err, start)
+		if !routed.isProbe() || !h.options.LogBlocked() { // a probe must not wait too
+			h.logRequest(c, routed, err, start)
 		}
 		h.metrics.inFlight.Dec() // net/http sends a short response only after this
-		operation := cmp.Or(call.operation, "unknown")
+		operation := cmp.Or(routed.operation, "unknown")
 		status := strconv.Itoa(c.Response().Status)
 		h.metrics.requests.WithLabelValues(operation, status).Observe(time.Since(start).Seconds())
+		if cut {
+			panic(http.ErrAbortHandler) // ends the connection, so that the client does not take the response as complete
+		}
 		return nil
 	}
 }
@@ -47,7 +52,7 @@ func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 // body of the request was left unread: net/http would read it before it sends the response.
 func (h *Handler) announceClose(c echo.Context) {
 	r := c.Request()
-	if h.stopping.Load() || r.ContentLength != 0 && callOf(r.Context()).body == nil {
+	if h.stopping.Load() || r.ContentLength != 0 && requestOf(r.Context()).body == nil {
 		c.Response().Header().Set("Connection", "close")
 	}
 }
@@ -56,9 +61,9 @@ func (h *Handler) announceClose(c echo.Context) {
 var traceparentForm = regexp.MustCompile(`^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
 // logRequest writes one line per request: the path, but no query, body or key.
-func (h *Handler) logRequest(c echo.Context, call *call, err error, start time.Time) {
+func (h *Handler) logRequest(c echo.Context, routed *request, err error, start time.Time) {
 	r, response, now := c.Request(), c.Response(), time.Now()
-	log, level := h.options.Logger.Handler(), levelOf(response.Status, call, err)
+	log, level := h.options.Logger.Handler(), levelOf(response.Status, routed, err)
 	if !log.Enabled(r.Context(), level) {
 		return
 	}
@@ -73,7 +78,7 @@ func (h *Handler) logRequest(c echo.Context, call *call, err error, start time.T
 		slog.Int64("duration_us", now.Sub(start).Microseconds()),
 		slog.String("request_id", response.Header().Get(echo.HeaderXRequestID)),
 		slog.String("remote", c.RealIP()),
-		slog.String("key", call.caller.ID),
+		slog.String("key", routed.caller.ID),
 	)
 	if trace := r.Header["Traceparent"]; len(trace) == 1 {
 		if m := traceparentForm.FindStringSubmatch(trace[0]); m != nil {
@@ -91,19 +96,19 @@ func (h *Handler) logRequest(c echo.Context, call *call, err error, start time.T
 
 // levelOf returns the log level of a request: error if the service failed, warning
 // if it was overloaded or not ready, debug for probes.
-func levelOf(status int, call *call, err error) slog.Level {
+func levelOf(status int, routed *request, err error) slog.Level {
 	switch {
-	case status == http.StatusServiceUnavailable && (call.isProbe() || errors.Is(err, errOverloaded)):
+	case status == http.StatusServiceUnavailable && (routed.isProbe() || errors.Is(err, errOverloaded)):
 		return slog.LevelWarn
-	case status >= http.StatusInternalServerError:
+	case status >= http.StatusInternalServerError || routed.failed:
 		return slog.LevelError
-	case call.isProbe():
+	case routed.isProbe():
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo
 }
 
-func (c *call) isProbe() bool { return c.operation == "livez" || c.operation == "readyz" }
+func (r *request) isProbe() bool { return r.operation == "livez" || r.operation == "readyz" }
 
 // metrics holds the request metrics.
 type metrics struct {

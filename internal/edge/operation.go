@@ -14,8 +14,8 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// serveOperation returns the middleware of one operation: everything that
-// happens between the router and the generated code, from top to bottom.
+// serveOperation returns the middleware of one operation: everything that happens between
+// the router and the generated code.
 func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 	deprecation := op.deprecation.Clone()
 	if deprecation != nil && h.options.Docs.Path != "" {
@@ -33,74 +33,114 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 					}
 				})
 			}
-
 			// net/http cancels the context of a request even if the client has closed
 			// only its side of the connection and still reads.
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), h.options.Timeout)
 			defer cancel()
-			call := startCall(ctx, c, op.OperationID)
-			client := "" // the caller or, if the operation needs no key, the address
-			if op.public {
-				client = c.RealIP()
-			} else {
-				var err error
-				if call.caller, err = h.authenticate(ctx, c); err != nil {
-					return err
-				}
-				client = call.caller.ID
-			}
-
-			if err := h.checkRate(c, client); err != nil {
-				return err
-			}
-			share := h.inFlight.enter(client)
-			if share == nil {
-				return errOverloaded
-			}
-			defer h.inFlight.leave(client)
-			// The body is read before the request takes a place, because it may arrive slowly.
-			// An invalid request is refused once it has a place, so that a 503 comes before a 400.
-			invalid := op.validateParameters(c)
-			if invalid == nil {
-				call.body, invalid = op.readBody(c, h.options.MaxBody)
-			}
-			return h.inFlight.run(ctx, share, func() error {
-				if invalid != nil {
-					return invalid
-				}
-				if err := generated(c); err != nil || c.Response().Committed {
-					return err
-				}
-				return fmt.Errorf("%s returned neither a response nor an error", op.OperationID)
-			})
+			r := &request{operation: op.OperationID, h: h, op: op, c: c}
+			r.start(ctx, c)
+			return r.serve(ctx, generated)
 		}
 	}
 }
 
-// authenticate returns the caller of a request. With an error, the caller has an ID if the
-// token was recognised.
-func (h *Handler) authenticate(ctx context.Context, c echo.Context) (Caller, error) {
-	r := c.Request()
-	values := r.Header["Authorization"]
+// request is a request once it is routed. If its path is outside the document, it has only the
+// first field.
+type request struct {
+	operation string // its operationId, or the name of the path
+	h         *Handler
+	op        *operation
+	c         echo.Context
+	caller    Caller
+	client    string // the ID of the caller or, if the operation needs no key, the address
+	media     *media // of the body; nil without one
+	body      []byte
+	failed    bool // after its response had begun
+}
+
+type requestKey struct{}
+
+// start stores the request in a child of ctx, which becomes its context.
+func (r *request) start(ctx context.Context, c echo.Context) {
+	c.SetRequest(c.Request().WithContext(context.WithValue(ctx, requestKey{}, r)))
+}
+
+// requestOf returns the request with the context ctx, or an empty one.
+func requestOf(ctx context.Context) *request {
+	if r, ok := ctx.Value(requestKey{}).(*request); ok {
+		return r
+	}
+	return &request{}
+}
+
+// CallerOf returns the caller of the request with the context ctx, or the zero Caller if
+// the operation needs no key.
+func CallerOf(ctx context.Context) Caller { return requestOf(ctx).caller }
+
+// serve answers the request. The body is read before the request takes a place, because it may
+// arrive slowly. An invalid request is rejected once it has a place, so that a 503 comes before
+// a 400.
+func (r *request) serve(ctx context.Context, generated echo.HandlerFunc) error {
+	if err := r.identify(ctx); err != nil {
+		return err
+	}
+	share, err := r.admit()
+	if err != nil {
+		return err
+	}
+	defer r.h.inFlight.leave(r.client)
+	invalid := r.read()
+	return r.h.inFlight.run(ctx, share, func() error {
+		if invalid != nil {
+			return invalid
+		}
+		return r.answer(generated)
+	})
+}
+
+// identify finds the caller and the client. With an error, the caller has an ID if the token was
+// recognised.
+func (r *request) identify(ctx context.Context) (err error) {
+	if r.op.public {
+		r.client = r.c.RealIP()
+		return nil
+	}
+	values := r.c.Request().Header["Authorization"]
 	if len(values) == 0 {
-		return Caller{}, h.challenge(c, "", &fault.Error{Kind: fault.Unauthorized, Reason: "missing"})
+		return r.challenge("", &fault.Error{Kind: fault.Unauthorized, Reason: "missing"})
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	token = strings.TrimLeft(token, " ")
 	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || !IsBearerToken(token) {
-		return Caller{}, h.challenge(c, "", &fault.Error{Kind: fault.Unauthorized, Reason: "malformed"})
+		return r.challenge("", &fault.Error{Kind: fault.Unauthorized, Reason: "malformed"})
 	}
-	caller, err := h.service.Authenticate(ctx, token)
+	caller, err := r.h.service.Authenticate(ctx, token)
 	if e, ok := errors.AsType[*fault.Error](err); ok && e.Kind == fault.Unauthorized {
-		return caller, h.challenge(c, "invalid_token", e)
+		r.caller = caller
+		return r.challenge("invalid_token", e)
 	}
 	if err != nil {
-		return Caller{}, fault.Wrap(fault.Unavailable, err)
+		return fault.Wrap(fault.Unavailable, err)
 	}
-	if !caller.MayWrite && r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return caller, h.challenge(c, "insufficient_scope", fault.New(fault.Forbidden, ""))
+	r.caller, r.client = caller, caller.ID
+	if method := r.c.Request().Method; !caller.MayWrite && method != http.MethodGet && method != http.MethodHead {
+		return r.challenge("insufficient_scope", fault.New(fault.Forbidden, ""))
 	}
-	return caller, nil
+	return nil
+}
+
+// challenge adds a WWW-Authenticate header (RFC 6750, section 3) to the response and
+// returns err.
+func (r *request) challenge(code string, err *fault.Error) error {
+	value := `Bearer realm="` + r.h.options.Name + `"`
+	if code != "" {
+		value += `, error="` + code + `"`
+	}
+	if err.Message != "" {
+		value += `, error_description="` + err.Message + `"`
+	}
+	r.c.Response().Header().Set("Www-Authenticate", value)
+	return err
 }
 
 // IsBearerToken reports whether token has the form of a bearer token, which RFC 6750,
@@ -111,57 +151,30 @@ func IsBearerToken(token string) bool {
 	return bare != "" && strings.Trim(bare, characters) == ""
 }
 
-// challenge adds a WWW-Authenticate header (RFC 6750, section 3) to the response and
-// returns err.
-func (h *Handler) challenge(c echo.Context, code string, err *fault.Error) error {
-	value := `Bearer realm="` + h.options.Name + `"`
-	if code != "" {
-		value += `, error="` + code + `"`
+// admit counts the request against the limits of its client.
+func (r *request) admit() (*share, error) {
+	if r.h.rates != nil {
+		if allowed, _ := r.h.rates.Allow(r.client); !allowed {
+			r.h.metrics.shed.WithLabelValues("rate").Inc()
+			r.c.Response().Header().Set("Retry-After", fmt.Sprint(math.Ceil(1/r.h.options.RateLimit)))
+			return nil, fault.New(fault.RateLimited, "too many requests; try again later")
+		}
 	}
-	if err.Message != "" {
-		value += `, error_description="` + err.Message + `"`
-	}
-	c.Response().Header().Set("Www-Authenticate", value)
-	return err
+	return r.h.inFlight.enter(r.client)
 }
 
-// checkRate counts a request against the limit of a client.
-func (h *Handler) checkRate(c echo.Context, client string) error {
-	if h.rates == nil {
-		return nil
+// read validates the parameters, and reads the body.
+func (r *request) read() error {
+	if err := r.op.validateParameters(r.c); err != nil {
+		return err
 	}
-	if allowed, _ := h.rates.Allow(client); allowed {
-		return nil
+	return r.readBody()
+}
+
+// answer calls the generated code.
+func (r *request) answer(generated echo.HandlerFunc) error {
+	if err := generated(r.c); err != nil || r.c.Response().Committed {
+		return err
 	}
-	h.metrics.shed.WithLabelValues("rate").Inc()
-	c.Response().Header().Set("Retry-After", fmt.Sprint(math.Ceil(1/h.options.RateLimit)))
-	return fault.New(fault.RateLimited, "too many requests; try again later")
+	return fmt.Errorf("%s returned neither a response nor an error", r.operation)
 }
-
-// call is what is known about a request once it is routed.
-type call struct {
-	operation string // its operationId, or the name of a path outside the document
-	caller    Caller
-	body      []byte
-}
-
-type callKey struct{}
-
-// startCall stores a new call in a child of ctx, which becomes the context of the request.
-func startCall(ctx context.Context, c echo.Context, operation string) *call {
-	started := &call{operation: operation}
-	c.SetRequest(c.Request().WithContext(context.WithValue(ctx, callKey{}, started)))
-	return started
-}
-
-// callOf returns the call in ctx, or an empty one.
-func callOf(ctx context.Context) *call {
-	if started, ok := ctx.Value(callKey{}).(*call); ok {
-		return started
-	}
-	return &call{}
-}
-
-// CallerOf returns the caller of the request with the context ctx, or the zero Caller if
-// the operation needs no key.
-func CallerOf(ctx context.Context) Caller { return callOf(ctx).caller }

@@ -7,12 +7,14 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"example.com/petstore/internal/fault"
 	"github.com/labstack/echo/v4"
+	"go.yaml.in/yaml/v4"
 )
 
 // Docs is a documentation page, such as that of package docs. The zero value is none.
@@ -54,7 +56,7 @@ func (h *Handler) addProbes() {
 // addPublic adds a path that needs no key.
 func (h *Handler) addPublic(path, name string, handle echo.HandlerFunc) {
 	h.echo.Match([]string{http.MethodGet, http.MethodHead}, path, func(c echo.Context) error {
-		startCall(c.Request().Context(), c, name)
+		(&request{operation: name}).start(c.Request().Context(), c)
 		c.Response().Header().Set("Cache-Control", "no-store")
 		return handle(c)
 	})
@@ -79,28 +81,72 @@ func (h *Handler) ready(ctx context.Context) error {
 	return nil
 }
 
-// addFiles adds the document, as YAML and as JSON, and its page if there is one. In all of the
-// document, the address of the first server becomes the one that clients use.
-func (h *Handler) addFiles() {
-	document := h.document
-	address := cmp.Or(h.options.PublicURL, h.options.URL+document.Base)
-	served := func(text []byte) []byte {
-		return bytes.ReplaceAll(text, []byte(document.spec.Servers[0].URL), []byte(address))
+// addFiles adds the document, as YAML and as JSON, and its page if there is one. The only
+// server of the document is the address that clients use.
+func (h *Handler) addFiles() error {
+	address := cmp.Or(h.options.PublicURL, h.options.URL+h.document.Base, "/")
+	for path, text := range map[string][]byte{"/openapi.yaml": h.document.raw, "/openapi.json": h.document.json} {
+		content, err := withServer(text, address)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		mediaType := strings.Replace(path, "/openapi.", "application/", 1)
+		h.addFile(File{path, mediaType, "default-src 'none'", content})
 	}
-	files := slices.Concat(h.options.Docs.Files, []File{
-		{"/openapi.yaml", "application/yaml", "default-src 'none'", served(document.raw)},
-		{"/openapi.json", "application/json", "default-src 'none'", served(document.json)},
-	})
-	for _, file := range files {
-		h.addPublic(file.Path, "docs", serveFile(file))
+	for _, file := range h.options.Docs.Files {
+		h.addFile(file)
 	}
+	return nil
 }
 
-// serveFile serves a file, which clients may cache but must revalidate.
-func serveFile(file File) echo.HandlerFunc {
+var (
+	lineBreak  = regexp.MustCompile("\r\n|[\n\r\u0085\u2028\u2029]") // as YAML counts lines
+	linesAfter = regexp.MustCompile(`(\r?\n[ \t]*(#.*)?)*$`)         // empty ones and comments
+)
+
+// withServer returns a document, as YAML or JSON, with one server in place of all. No other
+// byte changes.
+func withServer(text []byte, address string) ([]byte, error) {
+	var document yaml.Node
+	if err := yaml.Load(text, &document); err != nil {
+		return nil, err
+	}
+	root := document.Content[0]
+	server, separator := "servers:\n  - url: "+address, "\n"
+	if root.Style&yaml.FlowStyle != 0 {
+		server, separator = fmt.Sprintf(`"servers": [{"url": %q}]`, address), ", "
+	}
+	entries, key := root.Content, 0 // keys and values in turn
+	for key < len(entries) && entries[key].Value != "servers" {
+		key += 2
+	}
+	if key == len(entries) {
+		first := offset(text, entries[0])
+		return slices.Concat(text[:first], []byte(server+separator), text[first:]), nil
+	}
+	start, end := offset(text, entries[key]), len(text)
+	if key+2 < len(entries) {
+		end = offset(text, entries[key+2])
+	}
+	if entries[key+1].Style&yaml.FlowStyle != 0 {
+		end = start + bytes.LastIndexByte(text[start:end], ']') + 1
+	} else {
+		end = start + linesAfter.FindIndex(text[start:end])[0]
+	}
+	return slices.Concat(text[:start], []byte(server), text[end:]), nil
+}
+
+// offset returns where a node begins in the text.
+func offset(text []byte, n *yaml.Node) int {
+	rest := lineBreak.Split(string(text), n.Line)[n.Line-1]
+	return len(text) - len(rest) + len(string([]rune(rest)[:n.Column-1]))
+}
+
+// addFile adds a file, which clients may cache but must revalidate.
+func (h *Handler) addFile(file File) {
 	etag := fmt.Sprintf(`"%x"`, sha256.Sum256(file.Content))
 	zipped := bytes.HasPrefix(file.Content, []byte("\x1f\x8b"))
-	return func(c echo.Context) error {
+	h.addPublic(file.Path, "docs", func(c echo.Context) error {
 		header := c.Response().Header()
 		header.Set("Content-Type", file.MediaType)
 		header.Set("Content-Security-Policy", file.Policy)
@@ -114,5 +160,5 @@ func serveFile(file File) echo.HandlerFunc {
 		c.Request().Header.Del("If-Match")
 		http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(file.Content))
 		return nil
-	}
+	})
 }

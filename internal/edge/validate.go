@@ -28,8 +28,6 @@ import (
 const maxDepth = 100
 
 var (
-	// jsonTypes matches the media types that a body may have.
-	jsonTypes = regexp.MustCompile(`^application/([a-z0-9.-]+\+)?json$`)
 	// numberForm matches a number as JSON writes it.
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 	// offsetForm matches a time with a space in place of the + of its offset.
@@ -114,70 +112,98 @@ func checkText(schema *openapi3.Schema, values []string) string {
 	return ""
 }
 
-// readBody returns the body, of at most limit bytes, or nil if the operation takes none.
-func (op *operation) readBody(c echo.Context, limit int64) ([]byte, error) {
-	r := c.Request()
-	if op.body == nil || r.ContentLength == 0 && !op.RequestBody.Value.Required {
-		return nil, nil
+// readBody reads the body, if the operation takes one, and validates it if it is text.
+func (r *request) readBody() error {
+	sent, limit := r.c.Request(), r.h.options.MaxBody
+	if r.op.bodies == nil || sent.ContentLength == 0 && !r.op.RequestBody.Value.Required {
+		return nil
 	}
-	if r.ContentLength > limit {
-		return nil, tooLarge(limit)
+	if sent.ContentLength > limit {
+		return tooLarge(limit)
 	}
-	if err := op.checkMediaType(c); err != nil {
-		return nil, err
+	if err := r.findMedia(); err != nil {
+		return err
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.Response().Writer, r.Body, limit))
+	body, err := io.ReadAll(http.MaxBytesReader(r.c.Response().Writer, sent.Body, limit))
 	_, exceeded := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, fault.Wrap(fault.RequestTimeout, err)
+		return fault.Wrap(fault.RequestTimeout, err)
 	case exceeded:
-		return nil, tooLarge(limit)
+		return tooLarge(limit)
 	case err != nil:
-		return nil, &fault.Error{Kind: fault.InvalidBody, Message: "the body could not be read completely", Err: err}
-	case len(body) == 0 && op.RequestBody.Value.Required:
-		return nil, fault.New(fault.InvalidBody, "a body is required")
+		return &fault.Error{Kind: fault.InvalidBody, Message: "the body could not be read completely", Err: err}
 	}
-	return body, nil
+	r.body = body
+	switch {
+	case len(body) == 0 && r.op.RequestBody.Value.Required:
+		return fault.New(fault.InvalidBody, "a body is required")
+	case r.media.isJSON:
+		return nil // see Bind
+	}
+	sent.Body = io.NopCloser(bytes.NewReader(body)) // where the generated code reads it
+	return checkTextBody(r.media.schema, body)
 }
 
 func tooLarge(limit int64) error {
 	return fault.New(fault.PayloadTooLarge, fmt.Sprintf("the body is larger than %d bytes", limit))
 }
 
-// checkMediaType rejects a body that is compressed or of another media type, and says in
+// findMedia finds the media type of the body, and replaces Content-Type by the one that the
+// generated code compares. It rejects a body that is compressed or of another type, and says in
 // a header what the operation accepts.
-func (op *operation) checkMediaType(c echo.Context) error {
-	sent, accepted := c.Request().Header, c.Response().Header()
+func (r *request) findMedia() error {
+	sent, accepted := r.c.Request().Header, r.c.Response().Header()
 	if coding := sent.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		accepted.Set("Accept-Encoding", "identity")
-		return fault.New(fault.UnsupportedMediaType, fmt.Sprintf("the body must not be compressed, as Content-Encoding %.64q says", coding))
+		return fault.New(fault.UnsupportedMediaType, fmt.Sprintf("the body must not be compressed, as Content-Encoding %.32q says", coding))
 	}
 	received := strings.Join(sent["Content-Type"], ",")
-	if mediaType, _, err := mime.ParseMediaType(received); err == nil && mediaType == op.media {
+	mediaType, _, err := mime.ParseMediaType(received)
+	at := slices.IndexFunc(r.op.bodies, func(m media) bool { return m.includes(mediaType) })
+	if err != nil || at < 0 {
+		accepted.Set("Accept", r.op.accepts)
+		found := "but the request has none"
+		if received != "" {
+			found = fmt.Sprintf("not %.32q", received)
+		}
+		return fault.New(fault.UnsupportedMediaType, "the Content-Type must be "+r.op.accepts+", "+found)
+	}
+	r.media = &r.op.bodies[at]
+	if len(r.op.bodies) > 1 {
+		mediaType = r.media.name // beside others, the generated code knows only the range
+	}
+	sent["Content-Type"] = []string{mediaType}
+	return nil
+}
+
+// checkTextBody validates a body as text, unless it is binary or has another schema.
+func checkTextBody(schema *openapi3.Schema, body []byte) error {
+	if schema == nil || !schema.Type.Is("string") || schema.Format == "binary" {
 		return nil
 	}
-	accepted.Set("Accept", op.media)
-	found := "but the request has none"
-	if received != "" {
-		found = fmt.Sprintf("not %.64q", received)
+	if !utf8.Valid(body) {
+		return fault.New(fault.InvalidBody, "the body must be in UTF-8")
 	}
-	return fault.New(fault.UnsupportedMediaType, "the Content-Type must be "+op.media+", "+found)
+	if err := schema.VisitJSON(string(body), openapi3.VisitAsRequest(), openapi3.MultiErrors()); err != nil {
+		return fault.New(fault.InvalidBody, describe(err, "the body", schema))
+	}
+	return nil
 }
 
 // Bind implements echo.Binder for the generated code. After waiting for a decode slot, it
 // validates and decodes the body. Without a body it returns io.EOF.
 func (h *Handler) Bind(into any, c echo.Context) error {
 	ctx := c.Request().Context()
-	call := callOf(ctx)
-	if len(call.body) == 0 {
+	r := requestOf(ctx)
+	if len(r.body) == 0 {
 		return io.EOF
 	}
 	if !acquire(ctx, h.inFlight.decoding) {
 		return errOverloaded
 	}
 	defer h.inFlight.decoding.Release(1)
-	return decodeBody(h.document.operations[call.operation].body, call.body, into)
+	return decodeBody(r.media.schema, r.body, into)
 }
 
 // decodeBody validates a JSON body and decodes it into its Go type. The error is written
@@ -191,12 +217,11 @@ func decodeBody(schema *openapi3.Schema, body []byte, into any) error {
 	if bytes.Count(body, []byte(",")) < 1000 { // more values may have so many faults that only the first is looked for
 		options = append(options, openapi3.MultiErrors())
 	}
-	invalid := schema.VisitJSON(value, options...)
-	undecodable := json.Unmarshal(body, into)
-	if invalid == nil && undecodable == nil {
+	undecodable, invalid := json.Unmarshal(body, into), schema.VisitJSON(value, options...)
+	if undecodable == nil && invalid == nil {
 		return nil
 	}
-	return fault.New(fault.InvalidBody, describeBody(invalid, undecodable, schema))
+	return fault.New(fault.InvalidBody, describe(openapi3.MultiError{undecodable, invalid}, "the body", schema))
 }
 
 var errTooDeep = fmt.Errorf("the body must be nested at most %d levels deep", maxDepth)

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ func TestParameters(t *testing.T) {
 		status     int
 		want       string
 	}{
+		{"GET /v1/books?limit=0", "", 400, `"limit must be between 1 and 100"`},
 		{"GET /v1/books?year=2147483648", "", 400, "year must be an integer of 32 bits, written in digits"},
 		{"GET /v1/books?price=0x1p3", "", 400, "price must be of type number"},
 		{"GET /v1/books?price=11", "", 400, "price must be at most 10.5"},
@@ -54,6 +56,62 @@ func TestParameters(t *testing.T) {
 		w := s.send("GET /v1/books?"+query, "")
 		assert(t, w.Code == 200 && w.Body.String() == query,
 			"%q: got %d, %s, want 200 without defaults", query, w.Code, w.Body)
+	}
+}
+
+// sendBody responds with the media type and the body, as generated code gets them.
+func sendBody(c echo.Context) error {
+	mediaType := c.Request().Header.Get("Content-Type")
+	if mediaType == "application/json" {
+		return sendTitle(c)
+	}
+	body, err := io.ReadAll(c.Request().Body)
+	if err != nil {
+		return err
+	}
+	return c.String(http.StatusOK, mediaType+" "+string(body))
+}
+
+// TestMediaTypes checks bodies that are not JSON, and what the generated code gets.
+func TestMediaTypes(t *testing.T) {
+	s := newServer(t, Options{MaxBody: 20})
+	s.handle = sendBody
+	const cover, review, note = "PUT /v1/covers\nContent-Type: ", "POST /v1/reviews\nContent-Type: ", "PUT /v1/notes/a/text\nContent-Type: "
+	for _, test := range []struct {
+		send, body string
+		status     int
+		want       string // in the body
+	}{
+		{cover + "image/png", "\x89PNG", 200, "image/png \x89PNG"},
+		{cover + "Image/SVG+xml ; charset=utf-8", "<svg/>", 200, "image/svg+xml <svg/>"},
+		{cover + "image/png", strings.Repeat("x", 21), 413, "larger than 20 bytes"},
+		{cover + "text/plain", "x", 415, `the Content-Type must be image/*, not \"text/plain\"`},
+		{cover + "image", "x", 415, "image/*"},
+		{cover, "x", 415, "image/*, but the request has none"},
+		{"PUT /v1/covers", "", 200, " "},
+		{review + "text/plain; charset=utf-8", "éa", 200, "text/plain éa"},
+		{review + "text/plain", "abc", 400, "the body is invalid: maximum string length is 2"},
+		{review + "text/plain", "ABC", 400, "length is 2"},
+		{review + "text/plain", "\xff", 400, "the body must be in UTF-8"},
+		{review + "text/plain", "", 400, "a body is required"},
+		{review + "text/csv", "\xff,", 200, "text/* \xff,"},
+		{review + "Application/JSON", `{"title":"b"}`, 200, `"b"`},
+		{review + "application/json\nContent-Encoding: Identity", `{"title":"b"}`, 200, `"b"`},
+		{review + "application/json", "b", 400, "not valid JSON"},
+		{review + "image/png", "b", 415, "must be application/json, text/*, text/plain, not"},
+		{note + "application/json", "{}", 415, "must be application/merge-patch+json, not"},
+	} {
+		for _, chunked := range []bool{false, true} {
+			r := newRequest(test.send, test.body)
+			if chunked && test.body != "" {
+				r.ContentLength = -1
+			}
+			w := do(s, r)
+			assert(t, w.Code == test.status && strings.Contains(w.Body.String(), test.want),
+				"%s %q: got %d, %s, want %d, %s", test.send, test.body, w.Code, w.Body, test.status, test.want)
+			accepts := w.Header().Get("Accept")
+			assert(t, (accepts != "") == (w.Code == 415) && strings.Contains(w.Body.String(), accepts), "%s: Accept: got %q", test.send, accepts)
+		}
 	}
 }
 
@@ -104,7 +162,7 @@ func FuzzBody(f *testing.F) {
 	for body := range bodyMessages {
 		f.Add([]byte(body))
 	}
-	schema := newServer(f, Options{}).document.operations["addBook"].body
+	schema := newServer(f, Options{}).document.operations["addBook"].bodies[0].schema
 	f.Fuzz(func(t *testing.T, body []byte) {
 		err := decodeBody(schema, body, new(book))
 		if err != nil && (strings.Contains(err.Error(), "Go ") || err.Error() == "") {
