@@ -103,7 +103,7 @@ func describeRule(e *openapi3.SchemaError) string {
 	case "enum":
 		values := make([]string, len(s.Enum))
 		for i, v := range s.Enum {
-			values[i] = fmt.Sprint(v)
+			values[i] = strings.Replace(fmt.Sprint(v), "<nil>", "null", 1) // of an enum that may be null
 		}
 		return "must be one of " + strings.Join(values, ", ")
 	case "minimum", "maximum":
