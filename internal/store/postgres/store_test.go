@@ -122,9 +122,7 @@ func TestLeastPrivilege(t *testing.T) {
 	address := pgtest.Start(t).Address("postgres")
 	owner := mustOpen(t, address)
 	pgtest.Exec(t, address, pgtest.Page(t, "GRANT")...)
-	if err := owner.CreateKey(t.Context(), keys.Key{ID: "abcdefgh", Name: "mine"}); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Fixture(t, owner)
 	s := mustOpen(t, strings.Replace(address, "postgres@", "petstore_serve@", 1))
 	for range 2 { // a repeat reads
 		mustCreate(t, s, once)

@@ -12,6 +12,7 @@ import (
 
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/fault"
+	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 )
@@ -113,8 +114,15 @@ func testLoad(t *testing.T, f Factory) {
 	}
 }
 
+// Fixture creates what EveryMethod needs: a pet, and a key with the ID abcdefgh.
+func Fixture(t testing.TB, s store.Store) (pets.Pet, keys.Key) {
+	t.Helper()
+	pet := mustCreate(t, s, example.Pet())
+	return pet, mustCreateKey(t, s, newKey("abcdefgh", noon))
+}
+
 // EveryMethod calls every method but Failed and Close with ctx, and returns the errors. The store
-// should have a key with the ID abcdefgh.
+// should have what Fixture creates.
 func EveryMethod(ctx context.Context, t testing.TB, s store.Store) map[string]error {
 	errs := map[string]error{"Ping": s.Ping(ctx)}
 	_, errs["CreatePet"] = s.CreatePet(ctx, example.Pet(), pets.IdempotencyKey{})
@@ -142,7 +150,7 @@ func EveryMethod(ctx context.Context, t testing.TB, s store.Store) map[string]er
 // context, a call may succeed; if it fails, it returns Unavailable and does nothing.
 func testClose(t *testing.T, f Factory) {
 	s := f.open(t)
-	pet, key := mustCreate(t, s, example.Pet()), mustCreateKey(t, s, newKey("abcdefgh", noon))
+	pet, key := Fixture(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	errs := EveryMethod(ctx, t, s)
