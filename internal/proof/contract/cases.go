@@ -46,6 +46,7 @@ func (s *suite) cases(t *testing.T) {
 		{send: "POST /v1/pets\nContent-Type: Application/JSON; charset=utf-8", body: example.Body(), want: "201", header: "Location: .*/v1/pets/[0-9]+"},
 		{send: "POST /v1/pets\nContent-Encoding: identity", body: example.Body(), want: "201"},
 		{send: "POST /v1/pets", body: padded, want: "201"},
+		{send: "POST /v1/pets", body: example.BodyNamed(long), want: "201"},
 		{send: "POST /v1/pets", body: example.Body(`"x":` + strings.Repeat("[", 99) + strings.Repeat("]", 99)), want: "201"},
 		{send: "POST /v1/pets", body: example.Body(`"x":1e400`), want: "201"},
 

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,8 +43,8 @@ func (s *suite) check(t *testing.T, got response) {
 	if _, target := got.sent.target(); strings.HasPrefix(target+"/", s.base+"/") {
 		header = append(header, "Cache-Control: no-store")
 	}
-	if hasBody && (route.Operation != nil || got.StatusCode >= 400) {
-		header = append(header, "Content-Type: application/json")
+	if hasBody && (got.StatusCode >= 400 || responseContent(got, route)["application/json"] != nil) {
+		header = append(header, "Content-Type: application/json") // and no parameters
 	}
 	if o := route.Operation; o != nil && o.Deprecated {
 		header = append(header, fmt.Sprintf("Deprecation: @%d", date(o, "x-deprecated-at").Unix()),
@@ -55,10 +56,16 @@ func (s *suite) check(t *testing.T, got response) {
 	if hasBody && got.StatusCode >= 400 {
 		s.checkError(t, got)
 	}
+	media, found := got.Header.Get("Content-Type"), http.DetectContentType([]byte(got.body))
+	if hasBody && slices.Contains([]string{"image/png", "image/jpeg", "application/pdf"}, media) {
+		got.assert(t, found == media, "body: got %s, want %s", found, media)
+	}
 	if route.Operation != nil {
 		s.checkDocumented(t, got, route, hasBody)
 	}
 }
+
+func init() { openapi3filter.RegisterBodyDecoder("*/*", openapi3filter.PlainBodyDecoder) } // if there is no other
 
 // checkDocumented checks a response of an operation against the document, and records it
 // for coverage.

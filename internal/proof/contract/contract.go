@@ -4,17 +4,17 @@
 //
 // cases.go has tables of requests and responses, and sequences of several requests: an
 // operation that is added gets its cases there. document.go tests what can be read from
-// the document, of any operation, and leaves out what it cannot judge. coverage.go compares
-// responses with what was sent, and names what no case has seen or sent.
+// the document, of any operation, and leaves out what it cannot judge. effects.go compares what can
+// be read before and after a case that writes. coverage.go compares responses with what was sent, and
+// names what no case has seen or sent.
 package contract
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,6 +39,7 @@ type suite struct {
 	client   *http.Client
 	document *openapi3.T
 	run      string // makes keys and names differ from those of other runs
+	mu       sync.Mutex
 	history
 }
 
@@ -46,7 +47,10 @@ type suite struct {
 func (s *suite) test(t *testing.T) {
 	s.base, s.document = example.Base(), example.OpenAPI()
 	s.run = fmt.Sprint(time.Now().UnixNano())
-	s.history = history{seen: map[string]bool{}, first: map[string]string{}}
+	s.history = history{
+		seen: map[string]bool{}, first: map[string]string{}, shown: map[*openapi3.SchemaRef]bool{},
+		queries: map[string][]string{}, longest: map[string]response{},
+	}
 	s.client = &http.Client{
 		Timeout:       30 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -93,27 +97,25 @@ func (c testCase) target() (method, target string) {
 
 func bearer(key string) string { return "Authorization: Bearer " + key }
 
-// try tests a case, and that its operation needs a key. A client that has the response
-// already gets a 304. What a request has written is read again.
+// try tests a case, that its operation needs a key, and what it changes. A client that has the
+// response already gets a 304.
 func (s *suite) try(t *testing.T, c testCase) response {
 	t.Helper()
 	if !c.noKey {
 		s.needsKey(t, c)
 		c = c.with(bearer(s.key))
 	}
-	got := s.expect(t, c)
 	r := s.route(c)
+	if r.Operation != nil {
+		s.otherIdentifiers(t, c, r)
+	}
+	if r.Operation != nil && r.Method != http.MethodGet {
+		return s.write(t, c, r)
+	}
+	got := s.expect(t, c)
 	if tag := got.Header.Get("ETag"); tag != "" && (r.Operation == nil || r.Operation.Responses.Status(http.StatusNotModified) != nil) {
 		s.expect(t, c.with(`If-None-Match: "another"`))
 		s.expect(t, testCase{send: c.with("If-None-Match: " + tag).send, want: "304"})
-	}
-	if r.Operation == nil || r.Method == http.MethodGet || r.Method == http.MethodDelete || got.StatusCode >= 300 {
-		return got
-	}
-	location, _ := url.Parse(got.Header.Get("Location"))
-	read := testCase{send: "GET " + cmp.Or(location.Path, got.Request.URL.Opaque) + "\n" + bearer(s.key), want: "200"}
-	if s.route(read).Operation != nil {
-		s.expect(t, read)
 	}
 	return got
 }
@@ -216,6 +218,8 @@ func (s *suite) send(t *testing.T, c testCase) response {
 		t.Fatalf("%.150q: got an incomplete response (%v)", c.send, err)
 	}
 	got := response{answer, c, string(body)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.check(t, got)
 	return got
 }

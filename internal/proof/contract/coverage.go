@@ -21,8 +21,11 @@ import (
 
 // history is what requests have sent and responses have shown.
 type history struct {
-	seen  map[string]bool   // what coverage wants
-	first map[string]string // the first value that each name had; see differs
+	seen    map[string]bool              // what coverage wants
+	first   map[string]string            // the first value that each name had; see differs
+	queries map[string][]string          // what each parameter of a list has been, as status=sold
+	longest map[string]response          // of each operation that reads
+	shown   map[*openapi3.SchemaRef]bool // the properties of responses that have had a value
 
 	writes  int      // how many requests have changed something
 	written fields   // what the last of them has sent
@@ -58,6 +61,17 @@ func (f fields) add(place string, v any) {
 	default:
 		f[place] += encode(v)
 	}
+}
+
+// content returns a value and those within as one text, without null.
+func content(v any) string {
+	all := fields{}
+	each("", v, func(place string, v any) {
+		if v != nil {
+			all.add(place, v)
+		}
+	})
+	return fmt.Sprint(all)
 }
 
 // instant returns the time that a JSON value is, or else zero.
@@ -104,11 +118,18 @@ func (all schemas) add(place string, s *openapi3.Schema, around ...*openapi3.Sch
 	}
 }
 
+// isMap reports whether an object there has properties of any name.
+func (all schemas) isMap(place string) bool {
+	return slices.ContainsFunc(all[place], func(s *openapi3.Schema) bool { return s.AdditionalProperties.Schema != nil })
+}
+
 // schemasOf returns the schemas of a body.
 func schemasOf(content openapi3.Content) schemas {
 	all := schemas{}
 	for _, media := range content {
-		all.add("", media.Schema.Value)
+		if media.Schema != nil {
+			all.add("", media.Schema.Value)
+		}
 	}
 	return all
 }
@@ -123,34 +144,70 @@ func (s *suite) record(t *testing.T, got response, route *routers.Route) {
 		s.seen[status+" "+name] = true
 	}
 	shown, sent, given := fields{}, fields{}, map[string]string{}
-	each("", decode(got.body), func(place string, v any) {
+	documented, answered := schemasOf(requestContent(route)), schemasOf(responseContent(got, route))
+	each("", bodyValue(got.Header, got.body), func(place string, v any) {
 		s.seen[status+place] = true
-		shown.add(place, v)
+		if shown.add(place, v); answered.isMap(place) {
+			shown[place] += content(v)
+		}
+		o, _ := v.(object)
+		for _, schema := range answered[place] {
+			for name, p := range schema.Properties {
+				s.shown[p] = s.shown[p] || o[name] != nil
+			}
+			zero := v != nil && schema.Format == "date-time" && (instant(v).IsZero() || instant(v).Unix() == 0)
+			got.promise(t, route, "time", !zero, "%s: got %v, want a time that is not zero", place, v)
+		}
 	})
+	success := got.StatusCode < 300
 	accept := func(place string, v any) {
-		if got.StatusCode < 300 {
+		if success {
 			s.recordValue(id, place, v)
 		}
 	}
+	ids := identifiers(route, got.Request.URL.Opaque)
 	for _, p := range parameters(route) {
 		place, texts := " "+p.In+" "+p.Name, got.Request.URL.Query()[p.Name]
-		if p.In == openapi3.ParameterInHeader {
+		switch p.In {
+		case openapi3.ParameterInHeader:
 			texts = got.Request.Header.Values(p.Name)
+		case openapi3.ParameterInPath:
+			texts = []string{ids[p.Name]}
 		}
 		given[place] = encode(texts)
+		query, known := url.Values{p.Name: texts}.Encode(), s.queries[id+" "+p.Name]
+		if success && query != "" && !slices.Contains(known, query) {
+			s.queries[id+" "+p.Name] = append(known, query)
+		}
 		if p.Schema.Value.Type.Is("array") {
 			each(place, decode(given[place]), accept)
 		} else if len(texts) > 0 {
 			accept(place, texts[0])
 		}
 	}
-	documented := schemasOf(requestContent(route))
-	each("", decode(got.sent.body), func(place string, v any) {
-		if documented[place] != nil {
-			sent.add(place, v)
-			accept(place, v)
+	s.seen[id+" without a body"] = s.seen[id+" without a body"] || success && got.sent.body == ""
+	each("", bodyValue(got.Request.Header, got.sent.body), func(place string, v any) {
+		if documented[place] == nil || got.sent.body == "" {
+			return
+		}
+		accept(place, v)
+		if sent.add(place, v); documented.isMap(place) {
+			sent[place] += content(v)
 		}
 	})
+	for place, combined := range documented {
+		_, given := sent[place]
+		within := place[:max(0, strings.LastIndex(place, "."))]
+		if v := combined[0].Default; v != nil && !given && sent[within] == "{}" && route.Method != http.MethodPatch {
+			sent.add(place, decode(encode(v)))
+		}
+	}
+	if isMergePatch(got) {
+		sent = fields{} // see checkMerge
+	}
+	if len(got.body) > len(s.longest[id].body) && got.StatusCode == http.StatusOK && route.Method == http.MethodGet {
+		s.longest[id] = got
+	}
 	if got.Request.Method != http.MethodHead {
 		s.recordEffects(got, route, given)
 		s.checkShown(t, got, route, sent, shown)
@@ -169,11 +226,19 @@ func (s *suite) recordValue(id, place string, v any) {
 		see(" null")
 	case []any:
 		see(" items ", len(v))
+	case object:
+		see(" properties ", len(v))
+		if slices.Contains(slices.Collect(maps.Values(v)), nil) {
+			see(" null in it")
+		}
 	case json.Number:
 		see(" value ", v)
 	case string:
 		see(" value ", v)
 		see(" length ", utf8.RuneCountInString(v))
+		if strings.Contains(v, long) {
+			see(" long text")
+		}
 		if !instant(v).IsZero() && !strings.HasSuffix(v, "Z") {
 			see(" time with an offset")
 		}
@@ -181,16 +246,20 @@ func (s *suite) recordValue(id, place string, v any) {
 }
 
 // recordEffects records which parameters of a GET change the response to a request that is the same
-// otherwise. That a parameter is not valid is no effect.
+// otherwise. That a parameter is not valid is no effect, but that there is no such thing is one.
 func (s *suite) recordEffects(got response, route *routers.Route, given map[string]string) {
-	if route.Method != http.MethodGet || got.StatusCode >= 400 {
+	body := got.body
+	switch {
+	case route.Method == http.MethodGet && got.StatusCode == http.StatusNotFound:
+		body = "none"
+	case route.Method != http.MethodGet || got.StatusCode >= 300:
 		return
 	}
 	for place, value := range given {
 		others := maps.Clone(given)
 		delete(others, place)
-		request := fmt.Sprint(s.writes, got.Request.URL.Opaque, place, others)
-		if isOther, changed := s.differs("value"+request, value), s.differs("body"+request, got.body); isOther && changed {
+		request := fmt.Sprint(s.writes, route.Path, place, others)
+		if isOther, changed := s.differs("value"+request, value), s.differs("body"+request, body); isOther && changed {
 			s.seen[route.Operation.OperationID+place+" effect"] = true
 		}
 	}
@@ -215,7 +284,7 @@ func (s *suite) checkShown(t *testing.T, got response, route *routers.Route, sen
 	for place := range schemasOf(r.Value.Content) {
 		want, wasSent := s.written[place]
 		if wasSent && got.body != "" && slices.Contains(s.paths, path) {
-			got.assert(t, shown[place] == want, "%s: got %s, want %s as it was sent", place, shown[place], want)
+			got.assert(t, shown[place] == want, "%s: got %s, want %s as it was sent, or by default", place, shown[place], want)
 		}
 	}
 }
@@ -224,7 +293,9 @@ func (s *suite) checkShown(t *testing.T, got response, route *routers.Route, sen
 // request can have the next.
 func limits(s *openapi3.Schema) (last, next []string) {
 	keywords, _ := decode(encode(s)).(object)
-	for what, size := range map[string]string{" items ": "Items", " length ": "Length", " value ": "imum"} {
+	for what, size := range map[string]string{
+		" items ": "Items", " length ": "Length", " properties ": "Properties", " value ": "imum",
+	} {
 		for bound, step := range map[string]float64{"min": -1, "max": 1} {
 			limit, err := strconv.ParseFloat(fmt.Sprint(keywords[bound+size]), 64)
 			if err != nil || limit+step == limit || size == "Length" && limit >= service.MaxBody {
@@ -241,6 +312,9 @@ func limits(s *openapi3.Schema) (last, next []string) {
 	}
 	if s.Nullable {
 		last = append(last, " null")
+	}
+	if entry := s.AdditionalProperties.Schema; entry != nil && entry.Value.Nullable {
+		last = append(last, " null in it")
 	}
 	return last, next
 }
@@ -266,8 +340,18 @@ func (s *suite) coverage(t *testing.T) {
 				}
 			}
 			for place, combined := range schemasOf(r.Value.Content) {
-				if s.seen[name+" response"] && !combined[0].WriteOnly {
+				if !s.seen[name+" response"] {
+					break
+				}
+				if strings.HasSuffix(place, "[]") {
 					want(name, place)
+				}
+				for _, part := range combined {
+					for property, p := range part.Properties {
+						shown := s.shown[p] || p.Value.WriteOnly
+						assert(t, shown, "%s%s.%s: got no value, want a case with one", name, place, property)
+						s.shown[p] = true // named once, although other operations have it
+					}
 				}
 			}
 			success = success || status < "300" && s.seen[name+" response"]
@@ -275,19 +359,26 @@ func (s *suite) coverage(t *testing.T) {
 		if !success {
 			continue // with more to want
 		}
+		if o.RequestBody != nil && !o.RequestBody.Value.Required {
+			want(o.OperationID, " without a body")
+		}
 		given := schemasOf(requestContent(route))
 		for place, combined := range given {
 			constant := slices.ContainsFunc(combined, func(part *openapi3.Schema) bool { return len(part.Enum) == 1 })
 			if !constant && !strings.HasSuffix(place, "[]") { // the list that it is in has another value
 				want(o.OperationID+place, " other value")
 			}
+			if part := combined[0]; part.Type.Is("string") && part.Format == "" && isValid(part, encode(long)) {
+				want(o.OperationID+place, " long text")
+			}
 		}
 		for _, p := range parameters(route) {
-			if place := " " + p.In + " " + p.Name; p.In != openapi3.ParameterInPath {
+			place := " " + p.In + " " + p.Name
+			if p.In != openapi3.ParameterInPath {
 				given.add(place, p.Schema.Value)
-				if route.Method == http.MethodGet {
-					want(o.OperationID+place, " effect")
-				}
+			}
+			if route.Method == http.MethodGet {
+				want(o.OperationID+place, " effect")
 			}
 		}
 		for place, combined := range given {

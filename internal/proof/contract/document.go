@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"mime"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -70,12 +72,33 @@ func requestContent(r *routers.Route) openapi3.Content {
 	return r.Operation.RequestBody.Value.Content
 }
 
-// schema returns the schema of a body, or an empty one.
-func schema(content openapi3.Content) *openapi3.Schema {
-	for _, media := range content {
-		return media.Schema.Value
+// responseContent returns the content that the document has for a response; nil if it has none.
+func responseContent(got response, r *routers.Route) openapi3.Content {
+	if r.Operation == nil || r.Operation.Responses.Status(got.StatusCode) == nil {
+		return nil
 	}
-	return openapi3.NewSchema()
+	return r.Operation.Responses.Status(got.StatusCode).Value.Content
+}
+
+var jsonTypes = regexp.MustCompile(`^application/([a-z0-9.-]+\+)?json$`)
+
+// jsonBody returns the media type and the schema of a body that is JSON, or "" and an empty schema.
+func jsonBody(content openapi3.Content) (media string, s *openapi3.Schema) {
+	for _, media := range slices.Sorted(maps.Keys(content)) {
+		if jsonTypes.MatchString(media) {
+			return media, content[media].Schema.Value
+		}
+	}
+	return "", openapi3.NewSchema()
+}
+
+// bodyValue returns the value of a body: a text, unless it is JSON.
+func bodyValue(header http.Header, body string) any {
+	media, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
+	if jsonTypes.MatchString(media) {
+		return decode(body)
+	}
+	return body
 }
 
 // parameters tests of every operation that it refuses texts that are not valid for a
@@ -101,21 +124,25 @@ func (s *suite) parameters(t *testing.T) {
 	}
 }
 
-// bodies tests of every operation that takes an object as JSON which bodies it refuses.
+// bodies tests of every operation which bodies it refuses.
 func (s *suite) bodies(t *testing.T) {
 	for _, r := range s.callable() {
-		object := schema(requestContent(r))
-		if requestContent(r)["application/json"] == nil || !object.Type.Is("object") {
+		content := requestContent(r)
+		if content == nil {
 			continue
 		}
+		isJSON, object := jsonBody(content)
 		send, whole := r.Method+" "+pathWith(r, "", ""), example.BodyOf(object)
+		accepted := "Accept: " + regexp.QuoteMeta(strings.Join(slices.Sorted(maps.Keys(content)), ", "))
 		spaces := strings.Repeat(" ", service.MaxBody+1)
-		for _, body := range []string{
-			"", "{", "[]", whole + "{}", "\ufeff" + whole,
-			example.BodyOf(object, `"x":1`, `"x":1`), example.BodyOf(object, "\"x\":\"\xff\""), example.BodyOf(object, `"x":"\ud800"`),
-			example.BodyOf(object, `"x":`+strings.Repeat("[", 100)+strings.Repeat("]", 100)),
-		} {
-			s.try(t, testCase{send: send + "\nContent-Type: application/json", body: body, want: "400 invalid_body"})
+		refuse := func(media, body, says string) {
+			t.Helper()
+			s.try(t, testCase{send: send + "\nContent-Type: " + media, body: body, want: "400 invalid_body", says: says})
+		}
+		for media := range content {
+			if r.Operation.RequestBody.Value.Required {
+				refuse(strings.Replace(media, "*", "x", 1), "", "")
+			}
 		}
 		for _, c := range []testCase{
 			{send: "\nContent-Type: ", body: whole, says: "none"},
@@ -125,26 +152,33 @@ func (s *suite) bodies(t *testing.T) {
 			{send: "\nContent-Type: application/json\nContent-Type: text/plain", body: whole},
 			{send: "\nContent-Encoding: gzip" + strings.Repeat("x", 300), body: whole, says: "gzip", header: "Accept-Encoding: identity"},
 			// The checks come in this order, after those of the key.
-			{send: "?%zz\nContent-Type: text/plain", body: spaces, want: "400 invalid_parameter"},
-			{send: "\nContent-Type: text/plain", body: spaces, want: "413 payload_too_large"},
-			{send: "\nContent-Type: text/plain", body: "{"},
+			{send: "?%zz\nContent-Type: no/type", body: spaces, want: "400 invalid_parameter"},
+			{send: "\nContent-Type: no/type", body: spaces, want: "413 payload_too_large"},
+			{send: "\nContent-Type: no/type", body: "{"},
 		} {
 			if c.want == "" {
-				c.want, c.header = "415 unsupported_media_type", cmp.Or(c.header, "Accept: application/json")
+				c.want, c.header = "415 unsupported_media_type", cmp.Or(c.header, accepted)
 			}
 			c.send = send + c.send
 			s.try(t, c)
 		}
+		if !object.Type.Is("object") {
+			continue
+		}
+		for _, body := range []string{
+			"{", "[]", whole + "{}", "\ufeff" + whole,
+			example.BodyOf(object, `"x":1`, `"x":1`), example.BodyOf(object, "\"x\":\"\xff\""), example.BodyOf(object, `"x":"\ud800"`),
+			example.BodyOf(object, `"x":`+strings.Repeat("[", 100)+strings.Repeat("]", 100)),
+		} {
+			refuse(isJSON, body, "")
+		}
 		for name, p := range object.Properties {
-			refused := testCase{send: send, want: "400 invalid_body", says: name}
 			_, bad := values(p.Value)
 			for _, v := range bad {
-				refused.body = example.BodyOf(object, encode(name)+":"+v)
-				s.try(t, refused)
+				refuse(isJSON, example.BodyOf(object, encode(name)+":"+v), name)
 			}
 			if slices.Contains(object.Required, name) { // names match exactly
-				refused.body = strings.Replace(whole, encode(name), encode(strings.ToUpper(name)), 1)
-				s.try(t, refused)
+				refuse(isJSON, strings.Replace(whole, encode(name), encode(strings.ToUpper(name)), 1), name)
 			}
 		}
 	}
@@ -189,36 +223,58 @@ func (s *suite) walk(t *testing.T, target string, limit int) (all []any) {
 	return all
 }
 
-// lists tests of every list with a limit that walks with any limit return the same, and that
-// filters by a property select what has the value, if only certain values are valid.
+// lists tests of every list with a limit that walks with any limit return the same, also with each
+// value of another parameter that a case has sent, and that filters by a property select what has
+// the value, if only certain values are valid. A parameter that is left out has its default.
 func (s *suite) lists(t *testing.T) {
-	for _, r := range s.callable() {
+	for _, r := range s.operations() {
+		longest, found := s.longest[r.Operation.OperationID]
 		given := parameters(r)
 		i := slices.IndexFunc(given, func(p *openapi3.Parameter) bool { return p.Name == "limit" })
-		ok := r.Operation.Responses.Status(http.StatusOK)
-		if i < 0 || ok == nil || !schema(ok.Value.Content).Type.Is("array") {
+		if !found || i < 0 {
 			continue
 		}
-		list, limit := pathWith(r, "", "")+"?", given[i].Schema.Value
+		_, page200 := jsonBody(responseContent(longest, r))
+		if !page200.Type.Is("array") {
+			continue
+		}
+		list, limit := longest.Request.URL.Opaque+"?", given[i].Schema.Value
 		same := func(what string, got, want []any) {
 			t.Helper()
-			assert(t, reflect.DeepEqual(got, want), "%s%s: got %d, want %d, or others", list, what, len(got), len(want))
+			equal := len(got)+len(want) == 0 || reflect.DeepEqual(got, want)
+			assert(t, equal, "%s%s: got %d, want %d, or others", list, what, len(got), len(want))
 		}
 		all := s.walk(t, list, int(*limit.Max))
 		for _, n := range []int{1, 7} {
 			same(fmt.Sprint("limit=", n), s.walk(t, list+"other=1&", n), all)
 		}
+		fits := page200.MaxItems == nil || *limit.Max <= float64(*page200.MaxItems)
+		assert(t, fits, "%slimit: got the maximum %v, want at most maxItems", list, *limit.Max)
+		if usual, isNumber := limit.Default.(float64); isNumber && r.PathItem.Post != nil {
+			assert(t, len(all) > int(usual), "%s: got %d, want cases that create more than %v, the usual limit", list, len(all), usual)
+		}
 		page, next := s.page(t, list)
 		wantPage, wantNext := s.page(t, fmt.Sprint(list, "limit=", limit.Default))
 		same("", append(page, next), append(wantPage, wantNext))
 		for _, p := range given {
-			if schema(ok.Value.Content).Items.Value.Properties[p.Name] == nil {
+			if p.In != openapi3.ParameterInQuery || p.Name == "limit" || p.Name == "after" {
 				continue
 			}
+			query := func(value any) string { return url.Values{p.Name: {fmt.Sprint(value)}}.Encode() }
+			filters := s.queries[r.Operation.OperationID+" "+p.Name]
 			for _, value := range p.Schema.Value.Enum {
-				filter := fmt.Sprint(p.Name, "=", value)
-				want := slices.DeleteFunc(slices.Clone(all), func(v any) bool { return v.(object)[p.Name] != value })
-				same(filter, s.walk(t, list+filter+"&", 1), want)
+				filters = append(filters, query(value))
+			}
+			for _, filter := range filters {
+				got := s.walk(t, list+filter+"&", 1)
+				same(filter, got, s.walk(t, list+filter+"&", int(*limit.Max)))
+				if p.Schema.Value.Default != nil && filter == query(p.Schema.Value.Default) {
+					same(filter, got, all)
+				}
+				if p.Schema.Value.Enum != nil && page200.Items.Value.Properties[p.Name] != nil {
+					others := func(v any) bool { return query(v.(object)[p.Name]) != filter }
+					same(filter, got, slices.DeleteFunc(slices.Clone(all), others))
+				}
 			}
 		}
 	}
@@ -226,6 +282,9 @@ func (s *suite) lists(t *testing.T) {
 
 // odd holds characters that a database, driver or encoding may change.
 const odd = " 0Aß\u0301🐕👩🏽‍🚀ש\u202e\u2028\r\n\t\x01\x7f\ufeff\"'`\\,;=%&<?$:{\ufffd\U0010ffff "
+
+// long is an odd text that is longer than what databases keep beside other values.
+var long = strings.Repeat(odd, 100)
 
 // candidates are JSON values of all types.
 var candidates = []string{
@@ -257,6 +316,13 @@ func values(s *openapi3.Schema) (good, bad []string) {
 			n, _ := strconv.Atoi(words[1])
 			list, _ := s.Example.([]any)
 			all = append(all, encode(slices.Repeat(append(list, s.Items.Value.Example)[:1], n)))
+		case "properties":
+			n, _ := strconv.Atoi(words[1])
+			entries := object{}
+			for i := range n {
+				entries[fmt.Sprint("x", i)] = cmp.Or(s.AdditionalProperties.Schema, s.NewRef()).Value.Example
+			}
+			all = append(all, encode(entries))
 		}
 	}
 	known := s.Type.Is("string") && s.Format == "" || s.Type.Is("integer") || s.Type.Is("array")
