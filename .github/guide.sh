@@ -98,6 +98,20 @@ cat >paths <<'END'
     parameters:
       - {name: petId, in: path, description: The identifier of the pet., required: true, schema: {type: integer, format: int64}, example: 1}
       - {name: visitId, in: path, description: The identifier of the visit., required: true, schema: {type: integer, format: int64}, example: 1}
+    get:
+      operationId: getVisit
+      tags: [pets]
+      summary: Get a visit
+      description: Returns one visit.
+      responses:
+        '200': *visit
+        '400': {$ref: '#/components/responses/InvalidParameter'}
+        '401': {$ref: '#/components/responses/Unauthorized'}
+        '404': *missing
+        '429': {$ref: '#/components/responses/RateLimited'}
+        '500': {$ref: '#/components/responses/Internal'}
+        '503': {$ref: '#/components/responses/Unavailable'}
+        default: {$ref: '#/components/responses/Unexpected'}
     patch:
       operationId: changeVisit
       tags: [pets]
@@ -246,6 +260,9 @@ type VisitStore interface {
 	// CreateVisit stores a visit, or returns ErrSecondVisit.
 	CreateVisit(ctx context.Context, petID int64, v NewVisit) (Visit, error)
 
+	// Visit returns a visit of a pet.
+	Visit(ctx context.Context, petID, id int64) (Visit, error)
+
 	// Visits returns a page of the visits of a pet.
 	Visits(ctx context.Context, petID int64, q ListQuery) (ListPage[Visit], error)
 
@@ -302,6 +319,17 @@ func (o *operations) CreateVisit(
 	}
 	tag := etag(&v)
 	return api.CreateVisit201JSONResponse{Body: toVisit(&v), Headers: api.CreateVisit201ResponseHeaders{ETag: &tag}}, nil
+}
+
+func (o *operations) GetVisit(
+	ctx context.Context, request api.GetVisitRequestObject,
+) (api.GetVisitResponseObject, error) {
+	v, err := o.store.Visit(ctx, request.PetID, request.VisitID)
+	if err != nil {
+		return nil, err
+	}
+	tag := etag(&v)
+	return api.GetVisit200JSONResponse{Body: toVisit(&v), Headers: api.GetVisit200ResponseHeaders{ETag: &tag}}, nil
 }
 
 func (o *operations) ListVisits(
@@ -397,6 +425,18 @@ func (s *Store) CreateVisit(ctx context.Context, petID int64, v pets.NewVisit) (
 		return nil
 	})
 	return made, err
+}
+
+func (s *Store) Visit(ctx context.Context, petID, id int64) (v pets.Visit, err error) {
+	err = s.locked(ctx, func() error {
+		i := s.index(petID, id)
+		if i < 0 {
+			return pets.NoSuchVisit(id)
+		}
+		v = s.visits[i].Visit
+		return nil
+	})
+	return v, err
 }
 
 func (s *Store) Visits(ctx context.Context, petID int64, q pets.ListQuery) (page pets.ListPage[pets.Visit], err error) {
@@ -519,6 +559,17 @@ func (s *Store) CreateVisit(ctx context.Context, petID int64, v pets.NewVisit) (
 	return made, err
 }
 
+func (s *Store) Visit(ctx context.Context, petID, id int64) (v pets.Visit, err error) {
+	err = s.Read(ctx, func(conn sqlite.Conn) error {
+		err := conn.Stmt(selectVisit).QueryRow(petID, id).Scan(visitFields(&v)...)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = pets.NoSuchVisit(id)
+		}
+		return err
+	})
+	return v, err
+}
+
 func (s *Store) Visits(ctx context.Context, petID int64, q pets.ListQuery) (page pets.ListPage[pets.Visit], err error) {
 	err = s.Read(ctx, func(conn sqlite.Conn) error {
 		if err := checkPet(conn, petID); err != nil {
@@ -603,7 +654,7 @@ import (
 
 const (
 	insertVisit  = "INSERT INTO petstore.visits (pet_id, day, reason, note) VALUES ($1, $2, $3, $4) RETURNING id"
-	selectVisit  = "SELECT id, day, reason, note FROM petstore.visits WHERE pet_id = $1 AND id = $2 FOR UPDATE"
+	selectVisit  = "SELECT id, day, reason, note FROM petstore.visits WHERE pet_id = $1 AND id = $2"
 	selectVisits = "SELECT id, day, reason, note FROM petstore.visits WHERE pet_id = $1 AND id > $2 ORDER BY id LIMIT $3"
 	updateVisit  = "UPDATE petstore.visits SET (day, reason, note) = ($2, $3, $4) WHERE id = $1"
 	deleteVisit  = "DELETE FROM petstore.visits WHERE pet_id = $1 AND id = $2"
@@ -628,6 +679,17 @@ func (s *Store) CreateVisit(ctx context.Context, petID int64, v pets.NewVisit) (
 	return made, err
 }
 
+func (s *Store) Visit(ctx context.Context, petID, id int64) (v pets.Visit, err error) {
+	err = s.Read(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		err := c.QueryRow(ctx, selectVisit, petID, id).Scan(visitFields(&v)...)
+		if errors.Is(err, pgx.ErrNoRows) {
+			err = pets.NoSuchVisit(id)
+		}
+		return err
+	})
+	return v, err
+}
+
 func (s *Store) Visits(ctx context.Context, petID int64, q pets.ListQuery) (page pets.ListPage[pets.Visit], err error) {
 	err = s.Read(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		page = pets.ListPage[pets.Visit]{}
@@ -648,7 +710,7 @@ func (s *Store) ChangeVisit(
 ) (v pets.Visit, err error) {
 	err = s.WriteOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-			err := tx.QueryRow(ctx, selectVisit, petID, id).Scan(visitFields(&v)...)
+			err := tx.QueryRow(ctx, selectVisit+" FOR UPDATE", petID, id).Scan(visitFields(&v)...)
 			if errors.Is(err, pgx.ErrNoRows) {
 				return pets.NoSuchVisit(id)
 			}
@@ -684,6 +746,11 @@ cat >>internal/store/observe.go <<'END'
 func (o *observed) CreateVisit(ctx context.Context, petID int64, v pets.NewVisit) (visit pets.Visit, err error) {
 	defer o.done("create_visit", time.Now(), &err)
 	return o.Store.CreateVisit(ctx, petID, v)
+}
+
+func (o *observed) Visit(ctx context.Context, petID, id int64) (v pets.Visit, err error) {
+	defer o.done("get_visit", time.Now(), &err)
+	return o.Store.Visit(ctx, petID, id)
 }
 
 func (o *observed) Visits(ctx context.Context, petID int64, q pets.ListQuery) (page pets.ListPage[pets.Visit], err error) {
@@ -747,6 +814,11 @@ func testVisits(t *testing.T, f Factory) {
 	wantKind(t, "a visit moved to the day of another", err, pets.Conflict)
 	_, err = s.ChangeVisit(ctx, other.ID, won.ID, func(*pets.Visit) error { return nil })
 	wantKind(t, "a visit of another pet", err, fault.NotFound)
+	if got, err := s.Visit(ctx, one.ID, won.ID); err != nil || got != changed {
+		t.Errorf("got %v, error %v, want %v", got, err, changed)
+	}
+	_, err = s.Visit(ctx, other.ID, won.ID)
+	wantKind(t, "a visit of another pet", err, fault.NotFound)
 	page, err := s.Visits(ctx, one.ID, pets.ListQuery{Limit: 1})
 	if err != nil || len(page.Pets) != 1 || page.Pets[0] != changed || !page.More {
 		t.Errorf("got %v, error %v, want %v", page, err, changed)
@@ -762,12 +834,18 @@ END
 sed -i 's/^		"Load": .*/&\n\t\t"Visits": testVisits,/' internal/store/storetest/storetest.go
 cat >calls <<'END'
 	_, errs["CreateVisit"] = s.CreateVisit(ctx, 1, pets.NewVisit{})
+	_, errs["Visit"] = s.Visit(ctx, 1, 1)
 	_, errs["Visits"] = s.Visits(ctx, 1, pets.ListQuery{Limit: 1})
 	_, errs["ChangeVisit"] = s.ChangeVisit(ctx, 1, 1, func(*pets.Visit) error { return nil })
 	errs["RemoveVisit"] = s.RemoveVisit(ctx, 1, 1)
 END
-sed -i '/^	errs\["CreateKey"\]/e cat calls' internal/store/storetest/lifecycle.go
-rm calls
+cat >fixture <<'END'
+	if _, err := s.CreateVisit(t.Context(), pet.ID, pets.NewVisit{Day: "2026-11-21"}); err != nil {
+		t.Fatal(err)
+	}
+END
+sed -i -e '/^	errs\["CreateKey"\]/e cat calls' -e '/^	return pet, mustCreateKey/e cat fixture' internal/store/storetest/lifecycle.go
+rm calls fixture
 
 # 5. The contract.
 cat >internal/proof/contract/visits.go <<'END'
@@ -775,6 +853,7 @@ package contract
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -798,10 +877,11 @@ func (s *suite) visits(t *testing.T) {
 		s.try(t, c) // a request without a key is a 401, one with a key that may only read a 403
 	}
 	merge, spaces := "\nContent-Type: application/merge-patch+json", strings.Repeat(" ", 65<<10)
-	for day := range 3 {
-		body := fmt.Sprintf(`{"day":"2026-10-0%d","reason":"fever","note":"%d"}`, day+1, day)
+	for day, text := range append(slices.Repeat([]string{"fever"}, 20), odd, long) {
+		body := encode(object{"day": fmt.Sprintf("2026-10-%02d", day+1), "reason": text, "note": text})
 		made = s.try(t, testCase{send: "POST " + visits, body: body, want: "201", header: `ETag: ".+"`})
 	}
+	s.once(t, testCase{send: "POST " + visits, body: `{"day":"2026-11-21","reason":"fever"}`})
 	page, _ := s.page(t, visits+"?limit=2")
 	last := fmt.Sprintf("%s/%v", visits, page[1].(object)["id"])
 	got := made
@@ -813,10 +893,12 @@ func (s *suite) visits(t *testing.T) {
 		{send: fmt.Sprintf("GET %s?after=%v", visits, page[1].(object)["id"]), want: "200"},
 		{send: "PATCH " + last + merge, body: `{"day":"2026-10-01"}`, want: "409 conflict"},
 		{send: "PATCH " + last + merge, body: `{}`, want: "200"},
-		{send: "PATCH " + last + merge, body: `{"day":"2026-10-04"}`, want: "200"},
+		{send: "PATCH " + last + merge, body: `{"day":"2026-10-30"}`, want: "200"},
 		{send: "PATCH " + last + merge, body: `{"reason":"a"}`, want: "200"},
-		{send: "PATCH " + last + merge, body: `{"note":"b"}`, want: "200", says: `"day":"2026-10-04" "reason":"a" "note":"b"`},
+		{send: "PATCH " + last + merge, body: `{"note":"b"}`, want: "200", says: `"day":"2026-10-30" "reason":"a" "note":"b"`},
 		{send: "PATCH " + last + merge, body: `{"note":null}`, want: "200"},
+		{send: "PATCH " + last + merge, body: encode(object{"reason": odd, "note": long}), want: "200"},
+		{send: "PATCH " + last + merge, body: encode(object{"reason": long, "note": odd}), want: "200"},
 		{send: "PATCH " + last + merge + "\nIf-Match: ", body: `{"note":null}`, want: "200"},
 		{send: "PATCH " + last + merge, body: spaces, want: "413 payload_too_large"},
 		{send: "PATCH " + last, body: `{}`, want: "415 unsupported_media_type"},
