@@ -57,15 +57,10 @@ func (s Schema) parse(address string, known *lineage) (*pgxpool.Config, error) {
 // unverified returns the hosts across a network whose certificate is not verified, unless the
 // address says that none need be.
 func unverified(address string, c *pgx.ConnConfig) (hosts []string) {
-	if strings.Contains(address, "sslmode=disable") {
-		return nil
-	}
-	first := &pgconn.FallbackConfig{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}
-	for _, h := range append([]*pgconn.FallbackConfig{first}, c.Fallbacks...) {
-		network, _ := pgconn.NetworkAddress(h.Host, h.Port)
-		local := network == "unix" || h.Host == "localhost" || net.ParseIP(h.Host).IsLoopback()
+	for _, h := range append([]*pgconn.FallbackConfig{{Host: c.Host, TLSConfig: c.TLSConfig}}, c.Fallbacks...) {
+		local := strings.HasPrefix(h.Host, "/") || h.Host == "localhost" || net.ParseIP(h.Host).IsLoopback()
 		verified := h.TLSConfig != nil && (!h.TLSConfig.InsecureSkipVerify || h.TLSConfig.VerifyPeerCertificate != nil)
-		if !local && !verified {
+		if !local && !verified && !strings.Contains(address, "sslmode=disable") {
 			hosts = append(hosts, h.Host)
 		}
 	}

@@ -84,20 +84,20 @@ func TestUnverified(t *testing.T) {
 
 // TestLineage checks which servers are accepted one after the other.
 func TestLineage(t *testing.T) {
-	l := lineage{newest: map[string]uint64{}}
+	l := lineage{newest: map[string]string{}}
 	for _, c := range []struct {
 		session
 		accepted bool
 	}{
-		{session{system: "1", timeline: 2}, true},
-		{session{system: "1", timeline: 2}, true},
-		{session{system: "1", timeline: 1}, false},
-		{session{system: "2", timeline: 3}, false},
-		{session{system: "2", timeline: 3, Citus: true}, true},
-		{session{system: "2", timeline: 2, Citus: true}, false},
-		{session{system: "1", timeline: 10}, true},
+		{session{system: "1", timeline: "02"}, true},
+		{session{system: "1", timeline: "02"}, true},
+		{session{system: "1", timeline: "01"}, false},
+		{session{system: "2", timeline: "03"}, false},
+		{session{system: "2", timeline: "03", Citus: true}, true},
+		{session{system: "2", timeline: "02", Citus: true}, false},
+		{session{system: "1", timeline: "10"}, true},
 	} {
-		if err := l.add(c.session); (err == nil) != c.accepted {
+		if err := l.check(c.session); (err == nil) != c.accepted {
 			t.Errorf("%+v: got error %v, want none: %v", c.session, err, c.accepted)
 		}
 	}

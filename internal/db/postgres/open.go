@@ -23,10 +23,8 @@ import (
 func (s Schema) Open(ctx context.Context, address string, o db.Options) (*DB, error) {
 	logger := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	seen, err := s.connect(ctx, address, logger, true)
-	if err != nil {
-		return nil, err
-	}
 	switch {
+	case err != nil: // returned below
 	case o.RequireSync && !seen.synchronous():
 		err = fmt.Errorf("--require-sync: writes need not wait for a standby, or the end of a wait would go unnoticed: "+
 			"synchronous_standby_names is %q, synchronous_commit %s and client_min_messages %s", seen.Standbys, seen.Commit, seen.Messages)
@@ -44,10 +42,10 @@ func (s Schema) Open(ctx context.Context, address string, o db.Options) (*DB, er
 // OpenReader opens the database at address as it is: it creates and migrates nothing.
 func (s Schema) OpenReader(ctx context.Context, address string) (*DB, error) {
 	seen, err := s.connect(ctx, address, slog.New(slog.DiscardHandler), false)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = s.check(seen.version)
 	}
-	if err := s.check(seen.version); err != nil {
+	if err != nil {
 		return nil, explainOpen(address, err)
 	}
 	return s.newDB(ctx, address, seen, false)
@@ -57,10 +55,9 @@ func (s Schema) OpenReader(ctx context.Context, address string) (*DB, error) {
 // none, and returns the versions before and after.
 func (s Schema) Migrate(ctx context.Context, address string, logger *slog.Logger) (from, to int64, err error) {
 	seen, err := s.connect(ctx, address, logger, true)
-	if err != nil {
-		return 0, 0, err
+	if err == nil {
+		from, to, err = s.migrate(ctx, seen, logger)
 	}
-	from, to, err = s.migrate(ctx, seen, logger)
 	return from, to, explainOpen(address, err)
 }
 
@@ -75,7 +72,7 @@ type found struct {
 // connect opens a connection, returns what it finds, and closes the connection. With writes, it
 // rejects a server that may lose them. Of several hosts, it asks all first, to know the newest primary.
 func (s Schema) connect(ctx context.Context, address string, logger *slog.Logger, writes bool) (f found, err error) {
-	f.known = &lineage{logger: logger, newest: map[string]uint64{}}
+	f.known = &lineage{logger: logger, newest: map[string]string{}}
 	config, err := s.parse(address, f.known)
 	if err != nil {
 		return f, err
@@ -83,12 +80,9 @@ func (s Schema) connect(ctx context.Context, address string, logger *slog.Logger
 	f.config = config.ConnConfig
 	f.config.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares no statement, for PgBouncer
 	if hosts := unverified(address, f.config); len(hosts) > 0 {
-		logger.Warn("the certificate of PostgreSQL is not verified, so whoever is in between can read and change everything; "+
-			"use sslmode=verify-full, or sslmode=disable in the address if the network is trusted", "hosts", strings.Join(hosts, ","))
+		logger.Warn("PostgreSQL's certificate is not verified: use sslmode=verify-full, or sslmode=disable if the network is trusted", "hosts", strings.Join(hosts, ","))
 	}
-	if slices.ContainsFunc(f.config.Fallbacks, func(b *pgconn.FallbackConfig) bool {
-		return b.Host != f.config.Host || b.Port != f.config.Port
-	}) {
+	if len(f.config.Fallbacks) > 0 {
 		all := f.config.Copy()
 		all.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
 			_ = s.validate(ctx, c, f.known)
@@ -98,7 +92,7 @@ func (s Schema) connect(ctx context.Context, address string, logger *slog.Logger
 	}
 	conn, err := pgx.ConnectConfig(ctx, f.config)
 	if err != nil {
-		return f, explainOpen(address, err)
+		return f, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -108,7 +102,7 @@ func (s Schema) connect(ctx context.Context, address string, logger *slog.Logger
 	if err == nil {
 		err = f.check(writes)
 	}
-	return f, explainOpen(address, err)
+	return f, err
 }
 
 // newDB returns the DB at address; seen is what connect has found there. Each connection
@@ -129,7 +123,7 @@ func (s Schema) newDB(ctx context.Context, address string, seen found, requireSy
 		}
 		return nil
 	}
-	config.PrepareConn = func(_ context.Context, c *pgx.Conn) (bool, error) { return seen.known.current(sessionOf(c)), nil }
+	config.PrepareConn = func(_ context.Context, c *pgx.Conn) (bool, error) { return seen.known.check(sessionOf(c)) == nil, nil }
 	half := int64(config.MaxConns)
 	config.MaxConns *= 2
 	pool, err := pgxpool.NewWithConfig(ctx, config)

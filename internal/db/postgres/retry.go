@@ -27,56 +27,44 @@ const (
 type Statement func(context.Context, *pgx.Conn) error
 
 // Read runs a statement that changes nothing.
-func (d *DB) Read(ctx context.Context, st Statement) error { return d.run(ctx, read, st) }
+func (d *DB) Read(ctx context.Context, st Statement) error { return d.run(ctx, mode{}, st) }
 
 // Write runs a statement that changes the database and may be executed twice.
-func (d *DB) Write(ctx context.Context, st Statement) error { return d.run(ctx, write, st) }
+func (d *DB) Write(ctx context.Context, st Statement) error {
+	return d.run(ctx, mode{writes: true}, st)
+}
 
 // WriteOnce runs a statement that must not be executed twice.
-func (d *DB) WriteOnce(ctx context.Context, st Statement) error { return d.run(ctx, writeOnce, st) }
-
-// mode says how often a statement may change the database.
-type mode int
-
-const (
-	read mode = iota
-	write
-	writeOnce
-)
-
-// policy says for how long a call is retried, and how it fails then.
-type policy struct {
-	retry time.Duration
-	kind  fault.Kind
-	text  string
+func (d *DB) WriteOnce(ctx context.Context, st Statement) error {
+	return d.run(ctx, mode{writes: true, once: true}, st)
 }
 
-var (
-	unavailable = policy{outageWait, fault.Unavailable, "the database is unavailable"}
-	undecided   = policy{callTimeout, fault.Internal, unknownOutcome} // another attempt may settle it
-	unknown     = policy{0, fault.Internal, unknownOutcome}
-	failed      = policy{0, fault.Internal, "the database failed"}
-)
+// mode says whether a statement changes the database, and whether it must not be executed twice.
+type mode struct{ writes, once bool }
 
-const unknownOutcome = "the outcome of the write is unknown"
-
-// policies has the policy of a mode after the worst effect of the attempts so far.
-var policies = [...][3]policy{
-	//              read, write, writeOnce
-	notExecuted:   {unavailable, unavailable, unavailable},
-	maybeExecuted: {unavailable, undecided, unknown},
-	rejected:      {failed, failed, failed},
+// policy returns for how long a call is retried after the worst effect of its attempts so far, and
+// how it fails then.
+func policy(worst effect, m mode) (retry time.Duration, kind fault.Kind, text string) {
+	switch {
+	case worst == rejected:
+		return 0, fault.Internal, "the database failed"
+	case worst == notExecuted, !m.writes:
+		return outageWait, fault.Unavailable, "the database is unavailable"
+	case m.once:
+		return 0, fault.Internal, "the outcome of the write is unknown"
+	}
+	return callTimeout, fault.Internal, "the outcome of the write is unknown" // another attempt may settle it
 }
 
-// run attempts a statement until it succeeds or its policy ends. Its errors have kinds of package
-// fault: Unavailable only if nothing was done.
+// run attempts a statement until it succeeds or has been retried for long enough. Its errors have
+// kinds of package fault: Unavailable only if nothing was done.
 func (d *DB) run(ctx context.Context, m mode, st Statement) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	began, worst := time.Now(), notExecuted
 	var cause error
 	for {
-		err := d.attempt(ctx, m, st)
+		err := d.attempt(ctx, m.writes, st)
 		if err == nil || fault.ByCaller(err) {
 			return err
 		}
@@ -85,9 +73,9 @@ func (d *DB) run(ctx context.Context, m mode, st Statement) error {
 		if cause == nil || !timedOut { // a wait that timed out has no cause
 			cause = err
 		}
-		p := policies[worst][m]
-		if ctx.Err() != nil || d.closed.Load() || time.Since(began) >= p.retry {
-			return fault.Wrap(p.kind, fmt.Errorf("%s: %w", p.text, cause))
+		retry, kind, text := policy(worst, m)
+		if ctx.Err() != nil || d.closed.Load() || time.Since(began) >= retry {
+			return fault.Wrap(kind, fmt.Errorf("%s: %w", text, cause))
 		}
 		time.Sleep(retryPause/2 + rand.N(retryPause))
 	}
@@ -96,10 +84,10 @@ func (d *DB) run(ctx context.Context, m mode, st Statement) error {
 // attempt runs a statement once. A write fails if the server sends a WARNING meanwhile, which may
 // mean that the wait for a standby was canceled: the server reports success, but the commit is
 // only on the primary.
-func (d *DB) attempt(ctx context.Context, m mode, st Statement) error {
+func (d *DB) attempt(ctx context.Context, writes bool, st Statement) error {
 	acquireCtx, cancel := context.WithTimeout(ctx, outageWait)
 	defer cancel()
-	writes, half, of := m != read, d.reads, "reads"
+	half, of := d.reads, "reads"
 	if writes {
 		half, of = d.writes, "writes"
 	}
@@ -171,23 +159,19 @@ func effectOf(err error) effect {
 		return rejected
 	}
 	e := answer(err)
-	if e.Code == "" || e.SeverityUnlocalized == "PANIC" { // EOF, deadline, warning; a PANIC may follow the commit
+	if e.SeverityUnlocalized == "PANIC" { // may follow the commit
 		return maybeExecuted
 	}
-	for _, code := range []string{e.Code, e.Code[:min(2, len(e.Code))]} {
-		if effect, listed := effects[code]; listed {
+	for _, key := range []string{e.Code, e.Code[:min(2, len(e.Code))], e.SeverityUnlocalized} {
+		if effect, listed := effects[key]; listed {
 			return effect
 		}
 	}
-	if e.SeverityUnlocalized == "ERROR" { // such as a missing table or privilege
-		return rejected
-	}
-	return maybeExecuted // another FATAL may follow the commit, too
+	return maybeExecuted // EOF, deadline, warning; another FATAL may follow the commit, too
 }
 
-// effects has the effects of the server's errors by code, or by class, the first two characters.
-// Any other ERROR is
-// rejected, any other FATAL may have been executed.
+// effects has the effects of the server's errors by code, by class, which is the first two
+// characters of the code, or by severity.
 var effects = map[string]effect{
 	"08":    maybeExecuted, // connection_exception
 	"XX":    maybeExecuted, // internal_error
@@ -201,6 +185,7 @@ var effects = map[string]effect{
 	"25006": notExecuted,   // read_only_sql_transaction: the server is no longer the primary
 	"55P03": notExecuted,   // lock_not_available
 	"26000": notExecuted,   // invalid_sql_statement_name: another server behind a pooler
+	"ERROR": rejected,      // such as a missing table or privilege
 	"0A000": notExecuted,   // feature_not_supported: cached plan must not change result type
 }
 

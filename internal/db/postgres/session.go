@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -28,7 +31,7 @@ type session struct {
 
 	pooled   bool   // there is a pooler such as PgBouncer in between
 	system   string // the system identifier; empty if the user may not see it
-	timeline uint64
+	timeline string // in hexadecimal, of eight digits
 }
 
 // selectSession casts literals that are not text, so that no function or operator of another
@@ -73,6 +76,58 @@ func (s Schema) validate(ctx context.Context, c *pgconn.PgConn, known *lineage) 
 	return err
 }
 
+// lineage knows the newest primary that this process has seen, so that an old one which returns
+// gets no writes. A promotion raises the timeline; initdb and pg_upgrade change the identifier.
+type lineage struct {
+	logger *slog.Logger
+	logged sync.Map // by text
+
+	mu     sync.Mutex
+	newest map[string]string // timelines by system identifier
+}
+
+// admit adds the system and the timeline to the session of a new connection, and checks them.
+func (l *lineage) admit(ctx context.Context, c *pgconn.PgConn, s *session) error {
+	result := c.ExecParams(ctx, "SELECT system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8) FROM pg_control_system()", nil, nil, nil, nil).Read()
+	err := result.Err
+	switch {
+	case err == nil:
+		s.system, s.timeline = string(result.Rows[0][0]), string(result.Rows[0][1])
+		if err = l.check(*s); err != nil {
+			l.logOnce(slog.LevelError, "rejected a PostgreSQL server", c, err)
+		}
+	case effectOf(err) == rejected, answer(err).Code == "0A000": // some clouds deny these functions
+		l.logOnce(slog.LevelInfo, "an old primary that returns would go unnoticed, since the timeline cannot be read", c, err)
+		err = nil
+	}
+	return err
+}
+
+// check returns an error if a newer primary than that of s was seen, or another cluster. The nodes
+// of Citus differ in their identifiers.
+func (l *lineage) check(s session) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	newest, known := l.newest[s.system]
+	switch {
+	case s.system == "":
+		return nil
+	case !known && len(l.newest) > 0 && !s.Citus:
+		return fmt.Errorf("its system identifier is %s, and another was seen: it is another cluster; a restart accepts it", s.system)
+	case s.timeline < newest:
+		return fmt.Errorf("its timeline is %s, and %s was seen: it is an old primary; a restart accepts it once the newer one is gone", s.timeline, newest)
+	}
+	l.newest[s.system] = s.timeline
+	return nil
+}
+
+func (l *lineage) logOnce(level slog.Level, text string, c *pgconn.PgConn, err error) {
+	host := c.Conn().RemoteAddr().String()
+	if _, logged := l.logged.LoadOrStore(fmt.Sprint(host, err), true); !logged {
+		l.logger.Log(context.Background(), level, text, "host", host, "error", err)
+	}
+}
+
 // sessionOf returns the session that validate has stored when the connection was new.
 func sessionOf(c *pgx.Conn) session { return c.PgConn().CustomData()["session"].(session) }
 
@@ -114,7 +169,7 @@ func (d *DB) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), outageWait)
 	defer cancel()
 	var now session
-	err := d.attempt(ctx, read, func(ctx context.Context, c *pgx.Conn) (err error) {
+	err := d.attempt(ctx, false, func(ctx context.Context, c *pgx.Conn) (err error) {
 		now, err = readSession(ctx, c.PgConn(), d.schema)
 		return err
 	})
