@@ -33,12 +33,12 @@ func WithKey(key string) ClientOption {
 	}
 }
 
-// WithRetries returns an option that repeats a request up to n times after a 408, 429, 500
-// or 503, or without a response. The method must be idempotent, or the operation must take
-// an Idempotency-Key; a request without one gets a random one. Before each repeat it waits as
-// long as Retry-After says, at least 0.1 s, and then for a random time, so that clients that
-// are refused together spread out. It returns the response if that would take more than a
-// minute or pass the context's deadline. If the context ends meanwhile, the error has the last
+// WithRetries returns an option that repeats a request up to n times after a 408, 429, 500,
+// 502, 503 or 504, or without a response. It repeats idempotent methods, and operations that
+// take an Idempotency-Key; a request without one gets a random one. Before each repeat it waits
+// as long as Retry-After says, at least 0.1 s, plus a random time, so that clients that are
+// rejected together spread out. If that would take more than a minute or pass the context's
+// deadline, it returns the response. If the context ends meanwhile, the error has the last
 // response too. A request that hangs is repeated if the HTTP client has a timeout.
 func WithRetries(n int) ClientOption {
 	return func(c *Client) error {
@@ -65,8 +65,6 @@ func wrap(c *Client) *retrier {
 	return t
 }
 
-const maxResponse = 16 << 20 // bytes
-
 // retrier is an HTTP client that reads whole responses and repeats requests.
 type retrier struct {
 	client  HttpRequestDoer
@@ -75,42 +73,56 @@ type retrier struct {
 
 // Do implements HttpRequestDoer.
 func (t *retrier) Do(r *http.Request) (*http.Response, error) {
-	ctx := r.Context()
-	r = r.Clone(ctx)
-	takesKey := r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pets") // as createPet
-	if takesKey && t.repeats > 0 && len(r.Header["Idempotency-Key"]) == 0 {
-		r.Header.Set("Idempotency-Key", rand.Text())
-	}
-	safe := takesKey || slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"}, r.Method)
-	safe = safe && (r.Body == nil || r.GetBody != nil) // the body can be sent again
-	var last error
-	for repeat := 0; ; repeat++ {
+	r, repeats := t.prepare(r)
+	var last error // why the last attempt failed
+	for n := 0; ; n++ {
 		response, body, err := t.send(r)
-		if err != nil && ctx.Err() != nil && last != nil {
+		if err != nil && last != nil && r.Context().Err() != nil {
 			return nil, fmt.Errorf("%w; before that: %w", err, last)
 		}
-		failed := err != nil || slices.Contains([]int{408, 429, 500, 503}, response.StatusCode)
-		if !failed || !safe || repeat >= t.repeats || ctx.Err() != nil {
-			return response, err
-		}
-		wait, left := 100*time.Millisecond, time.Minute
 		last = err
-		if err == nil {
+		if err == nil && slices.Contains([]int{408, 429, 500, 502, 503, 504}, response.StatusCode) {
 			last = Check[Pet](nil, response, body)
-			wait = max(wait, retryAfter(response))
 		}
-		if deadline, ok := ctx.Deadline(); ok {
-			left = min(left, time.Until(deadline))
-		}
-		if wait >= left {
+		if last == nil || n >= repeats || !pause(r.Context(), last, n) {
 			return response, err
-		}
-		wait += mathrand.N(min(wait<<min(repeat+1, 10), left-wait))
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done(): // send returns its error
 		}
 	}
+}
+
+// prepare returns a copy of r, with an Idempotency-Key if it takes one, and how often it may be repeated.
+func (t *retrier) prepare(r *http.Request) (*http.Request, int) {
+	r = r.Clone(r.Context())
+	takesKey := r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/pets") // createPet
+	idempotent := slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"}, r.Method)
+	if t.repeats <= 0 || !takesKey && !idempotent || r.Body != nil && r.GetBody == nil {
+		return r, 0 // the last: its body cannot be sent again
+	}
+	if takesKey && len(r.Header["Idempotency-Key"]) == 0 {
+		r.Header.Set("Idempotency-Key", rand.Text())
+	}
+	return r, t.repeats
+}
+
+// pause waits before the repeat after attempt n, which failed. It returns false at once if
+// that would take more than a minute or pass the context's deadline.
+func pause(ctx context.Context, failure error, n int) bool {
+	wait, left := 100*time.Millisecond, time.Minute
+	if e, ok := errors.AsType[*ResponseError](failure); ok {
+		wait = max(wait, e.RetryAfter)
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		left = min(left, time.Until(deadline))
+	}
+	if wait >= left || ctx.Err() != nil {
+		return false
+	}
+	wait += mathrand.N(min(wait<<min(n+1, 10), left-wait)) // each attempt doubles the range
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done(): // the next attempt returns the context's error
+	}
+	return true
 }
 
 // send sends r and reads the whole response, because it may be lost halfway.
@@ -125,6 +137,7 @@ func (t *retrier) send(r *http.Request) (response *http.Response, body []byte, e
 		return nil, nil, err
 	}
 	defer response.Body.Close()
+	const maxResponse = 16 << 20 // bytes
 	body, err = io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
 	if len(body) > maxResponse {
 		err = fmt.Errorf("the response is larger than %d MiB", maxResponse>>20)

@@ -45,7 +45,7 @@ func Example_lines() {
 	// 1
 	// 2
 	// 3
-	// line 1: 400 invalid_body: the body must be of type object
+	// line 1: 400 "invalid_body: the body must be of type object"
 }
 
 // addLines adds the lines of a file. Called again within 24 hours, it adds only lines that

@@ -5,10 +5,10 @@ package client
 //go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen -config ../config.yaml -package client -generate types,client -o client.gen.go ../../openapi.yaml
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -33,44 +33,29 @@ func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsPa
 		next := *cmp.Or(params, &ListPetsParams{})
 		next.Limit = cmp.Or(next.Limit, new(100)) // the maximum
 		for {
-			pets, more, err := listPage(ctx, c, next, editors)
+			response, err := c.ListPetsWithResponse(ctx, &next, editors...)
+			if err == nil {
+				err = Check(response.JSON200, response.HTTPResponse, response.Body)
+			}
 			if err != nil {
 				yield(Pet{}, fmt.Errorf("listing the pets: %w", err))
 				return
 			}
-			for _, pet := range pets {
+			if len(*response.JSON200) == 0 { // the page after the last pet
+				return
+			}
+			for _, pet := range *response.JSON200 {
+				if next.After != nil && pet.ID <= *next.After { // else a repeated page would never end
+					yield(Pet{}, fmt.Errorf("listing the pets: got no further pets after %d", *next.After))
+					return
+				}
 				if !yield(pet, nil) {
 					return
 				}
+				next.After = &pet.ID
 			}
-			if !more {
-				return
-			}
-			next.After = &pets[len(pets)-1].ID
 		}
 	}
-}
-
-// listPage returns one page and whether there are more. A page with a link to the
-// next one must have further pets; a server that repeats a page would make All loop forever.
-func listPage(ctx context.Context, c ClientWithResponsesInterface, params ListPetsParams,
-	editors []RequestEditorFn,
-) (pets Pets, more bool, err error) {
-	response, err := c.ListPetsWithResponse(ctx, &params, editors...)
-	if err != nil {
-		return nil, false, err
-	}
-	if err := Check(response.JSON200, response.HTTPResponse, response.Body); err != nil {
-		return nil, false, err
-	}
-	pets = *response.JSON200
-	if !strings.Contains(strings.Join(response.HTTPResponse.Header.Values("Link"), ", "), `; rel="next"`) {
-		return pets, false, nil
-	}
-	if len(pets) == 0 || params.After != nil && pets[len(pets)-1].ID <= *params.After {
-		return nil, false, errors.New("a page has a link to the next one, but no further pets")
-	}
-	return pets, true, nil
 }
 
 // ResponseError is a response other than the expected success.
@@ -82,14 +67,16 @@ type ResponseError struct {
 	RetryAfter time.Duration // how long to wait before trying again; 0 if the response does not say
 }
 
+// Error quotes what the server said, and returns at most 1 KiB.
 func (e *ResponseError) Error() string {
-	return strings.TrimSpace(fmt.Sprint(e.Status, " ", e.Code)) + ": " + e.Message
+	text := fmt.Sprintf("%d %q", e.Status, strings.TrimPrefix(e.Code+": "+e.Message, ": "))
+	return strings.ToValidUTF8(text[:min(len(text), 1<<10)], "")
 }
 
 // Check returns a *ResponseError unless success, the decoded body of the expected
-// response, is set.
+// response, is set, and the body is not null.
 func Check[T any](success *T, response *http.Response, body []byte) error {
-	if success != nil {
+	if success != nil && string(bytes.TrimSpace(body)) != "null" {
 		return nil
 	}
 	id := response.Header.Get("X-Request-Id")
@@ -98,7 +85,7 @@ func Check[T any](success *T, response *http.Response, body []byte) error {
 	if json.Unmarshal(body, &said) == nil && said.Code != "" && said.Status == response.StatusCode {
 		e.Code, e.Message = said.Code, said.Message
 	} else { // for example from a proxy
-		e.Message = fmt.Sprintf("got %q of type %q, want a response from the pet store",
+		e.Message = fmt.Sprintf("got %s of type %s, want a response from the pet store",
 			response.Status, response.Header.Get("Content-Type"))
 	}
 	return e
