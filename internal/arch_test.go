@@ -141,14 +141,14 @@ func TestEngines(t *testing.T) {
 
 // TestClients checks that the programs which "make sdk" runs send each required property.
 func TestClients(t *testing.T) {
-	programs := regexp.MustCompile("(?s)\n```(bash|go|ts|python)\n.*?\n```\n").FindAllString(text(".github/CLIENTS.md"), -1)
+	programs := regexp.MustCompile("(?s)\n```(bash|go|ts|python|java)\n.*?\n```\n").FindAllString(text(".github/CLIENTS.md"), -1)
 	programs = slices.DeleteFunc(programs, func(p string) bool { return !strings.Contains(p, "PETSTORE_KEY") })
-	if len(programs) < 3 {
-		t.Errorf("CLIENTS.md: got %d programs, want 4, or 3 without Go", len(programs))
+	if len(programs) < 4 {
+		t.Errorf("CLIENTS.md: got %d programs, want 5, or 4 without Go", len(programs))
 	}
 	capital := regexp.MustCompile(`[A-Z]`)
 	for _, property := range example.OpenAPI().Components.Schemas["NewPet"].Value.Required {
-		sent := regexp.MustCompile(`(?i)\b` + capital.ReplaceAllString(property, "_?$0") + `"?[:=]`)
+		sent := regexp.MustCompile(`(?i)\b` + capital.ReplaceAllString(property, "_?$0") + `"?[:=(]`)
 		for _, program := range programs {
 			if !sent.MatchString(program) {
 				t.Errorf("CLIENTS.md: got no %s in %s", property, program)
@@ -286,7 +286,7 @@ func number(t *testing.T, file, pattern string) int {
 // TestLimits checks that the document, the page for operators and the files of deploy/ have the
 // limits of the service. Those of nginx are higher, so that the service answers itself.
 func TestLimits(t *testing.T) {
-	size, seconds := service.MaxBody>>10, service.Timeout.Seconds()
+	size, names, seconds := service.MaxBody>>10, pets.MaxPageText>>10, service.Timeout.Seconds()
 	page, image, nginx, compose := "deploy/README.md", "deploy/Dockerfile", "deploy/proxy/nginx.conf", "deploy/postgres/compose.yaml"
 	unit, pod := "deploy/systemd/"+service.Name+".service", "deploy/postgres/kubernetes/"+service.Name+".yaml"
 	header := number(t, "internal/server/server.go", `headerTimeout += (\d+) \* time.Second`)
@@ -297,7 +297,14 @@ func TestLimits(t *testing.T) {
 	heap := func(file, memory string) int { return number(t, file, memory) * 5 / 8 }
 	for _, c := range []struct{ file, want string }{
 		{"openapi.yaml", fmt.Sprintf("larger than %d KiB", size)},
+		{"openapi.yaml", fmt.Sprintf("up to %d KiB long", size)},
 		{"openapi.yaml", fmt.Sprintf("maximum: %d\n", pets.MaxID)},
+		{"openapi.yaml", fmt.Sprintf("its names to %d KiB", names)},
+		{"openapi.yaml", "at least 24 hours"}, // as storetest
+		{"openapi.yaml", "up to 10 s later"},
+		{"openapi.yaml", "knew 10 s before"},
+		{"internal/db/postgres/retry.go", "callTimeout = 10 * time.Second"}, // a pet appears in time
+		{"README.md", fmt.Sprintf("reach %d KiB", names)},
 		{page, fmt.Sprintf("| body | %d KiB", size)},
 		{page, fmt.Sprintf("| work on a request | %v s", seconds)},
 		{page, fmt.Sprintf("| the header must arrive within | %d s", header)},

@@ -169,7 +169,8 @@ type CreatePetParams struct {
 	// failed, succeeded or is still in progress. The same key with the
 	// same name, category and status returns the same pet; with
 	// different values the response is a 422. Make a new random key, such
-	// as a UUID, for each pet: a constant is good for one pet only.
+	// as a UUID, for each pet: a constant is good for one pet only. Without a
+	// key, sending the request twice, as by a second press on Send, adds two pets.
 	//
 	// The key is 1 to 255 printable ASCII characters, either in double
 	// quotes (an RFC 9651 String, in which `\` and `"` are escaped with `\`),
