@@ -29,7 +29,8 @@ const always = "\ngo mod tidy" + vet + "go test ./...\nmake --dry-run help check
 // chapters are functions of guide.sh, with what must succeed after them. After the last, each block of
 // Go in CONTRIBUTING.md is in that script.
 var chapters = []struct{ name, check string }{
-	{"visits", always + "go test -tags postgres -run 'TestStore|TestLeast' ./internal/store/postgres"},
+	{"visits", always + "go test -tags postgres -run 'TestStore|TestLeast' ./internal/store/postgres\n" +
+		"bash internal/proof/copy/testdata/shapes.sh" + vet + "go test ./internal/proof/contract"},
 	{"tags", always + "go test -tags postgres -run TestStore ./internal/store/postgres"},
 	{"tokens", vet + "[ $(grep -c '```go' .github/CONTRIBUTING.md) = $(grep -c \"page '\" .github/guide.sh) ]"},
 }
