@@ -75,13 +75,13 @@ generate: ## write gen/ from openapi.yaml
 # Copies what is not generated to .bin/drift, by an index of its own, and generates the rest there.
 drift: ## fail if gen/ is not up to date with openapi.yaml
 	@git clean -qfdx .bin/drift
-	@export GIT_INDEX_FILE="$$(git rev-parse --git-path drift.index)" && git read-tree --empty && \
+	@export GIT_INDEX_FILE="$$(git rev-parse --path-format=absolute --git-path drift.index)" && git read-tree --empty && \
 	git add openapi.yaml tools.go go.mod go.sum gen ':!*.gen.go' ':!gen/api/openapi.json' && git checkout-index --all --prefix=.bin/drift/
 	@cd .bin/drift && go generate ./gen/...
-	@git --no-pager diff --no-index gen .bin/drift/gen || { echo 'gen/ is not up to date: run make generate and commit it' >&2; exit 1; }
+	@git --no-pager diff --no-ext-diff --no-index gen .bin/drift/gen || { echo 'gen/ is not up to date: run make generate and commit it' >&2; exit 1; }
 
 lint: ## run gofumpt, vet, staticcheck and deadcode
-	@out=$$(go run $(GOFUMPT) -l $$(git ls-files '*.go' ':!*.gen.go')) && [ -z "$$out" ] || { echo "run go run $(GOFUMPT) -w on:"; echo "$$out"; exit 1; }
+	@out=$$(go run $(GOFUMPT) -l $$(git ls-files '*.go' ':!*.gen.go' ':!vendor')) && [ -z "$$out" ] || { echo "run go run $(GOFUMPT) -w on:"; echo "$$out"; exit 1; }
 	go vet ./...
 	go vet -tags $(ALL_TAGS) ./...
 	go run $(STATICCHECK) -tags $(ALL_TAGS) ./...

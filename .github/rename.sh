@@ -2,14 +2,24 @@
 # Usage: .github/rename.sh MODULE PROGRAM NOUN PREFIX [PLURAL]
 # Renames a fresh clone, such as: .github/rename.sh example.com/library shelfd book bsk
 # MODULE is the Go module, PROGRAM the command, NOUN the resource, PREFIX the beginning of
-# API keys. A trial in another clone comes first; if it does not compile or the tests of its
-# stores fail, nothing is changed. Needs GNU sed.
+# API keys. It first renames another clone, compiles it and tests its stores, which takes some
+# minutes. If that fails, it changes nothing. Needs GNU sed.
 set -Eeuo pipefail
 export LC_ALL=C
 
+# update.sh uses the first two functions, too.
+
+# check MODULE PROGRAM NOUN PREFIX PLURAL fails unless the words have the right form, and prints why.
+check() {
+	local word
+	[[ $1 =~ ^[a-z0-9.-]+(/[A-Za-z0-9._~-]+)*$ ]] || { echo "$1 is not a module path, such as example.com/library"; return 1; }
+	for word in "${@:2}"; do
+		[[ $word =~ ^[a-z][a-z0-9]*$ ]] || { echo "'$word' must consist of a-z and 0-9, and begin with a letter"; return 1; }
+	done
+}
+
 # words MODULE PROGRAM NOUN PREFIX PLURAL replaces the words in all files below the current
-# folder; update.sh uses it, too. Each word becomes a number first, because a new word may
-# contain an old one.
+# folder except vendor. Each word becomes a number first, because a new word may contain an old one.
 words() {
 	local to='' from='' n=0 old new article=''
 	while read -r old new; do
@@ -31,9 +41,9 @@ words() {
 		article='s,\b([Aa])(\s+((//|#|--)\s+)?[`"*]*\x01([6-9]|1.)\x02),\1n\2,g;'
 	fi
 	replace=$to$article$from
-	grep -rlIiE 'pet|psk' --exclude-dir=.git --exclude='*LICENSE*' --exclude='*-lock.json' --exclude='*.sum' \
-		--exclude=rename.sh --exclude=update.sh . | xargs -r sed -i -zE "$replace"
-	gofmt -w .
+	grep -rlIiE 'pet|psk' --exclude-dir=.git --exclude-dir=vendor --exclude='*LICENSE*' --exclude='*-lock.json' --exclude='*.sum' \
+		--exclude=rename.sh --exclude=update.sh . | xargs -r sed --sandbox -i -zE "$replace"
+	find . -name vendor -prune -o -name '*.go' -exec gofmt -w {} +
 }
 [ "$0" = "${BASH_SOURCE[0]}" ] || return 0
 
@@ -45,13 +55,12 @@ case $noun in
 *[!aeiou]y) plural=${5-${noun%y}ies} ;;
 *) plural=${5-${noun}s} ;;
 esac
-cd "$(git rev-parse --show-toplevel)"
+cd "$(dirname "$0")/.."
+[ -z "$(git rev-parse --show-prefix)" ] ||
+	refuse 'this folder is part of a larger repository, where update.sh could not merge: use a clone of its own'
 [ ! -e .github/upstream ] || refuse 'this clone has been renamed before, as .github/upstream says'
 [ -z "$(git status --porcelain)" ] || refuse 'commit or undo your changes first'
-[[ $module =~ ^[a-z0-9.-]+(/[A-Za-z0-9._~-]+)*$ ]] || refuse "$module is not a module path, such as example.com/library"
-for word in "$program" "$noun" "$prefix" "$plural"; do
-	[[ $word =~ ^[a-z][a-z0-9]*$ ]] || refuse "$word must consist of a-z and 0-9, and begin with a letter"
-done
+problem=$(check "$module" "$program" "$noun" "$prefix" "$plural") || refuse "$problem"
 [ "$noun" != "$plural" ] || refuse "the plural must differ from $noun: give another one as the last argument"
 for word in "$noun" "$plural"; do
 	gofmt -e <<<"package p; var $word int" >/dev/null 2>&1 || refuse "$word is a keyword of Go"
@@ -63,10 +72,10 @@ case $program in user | order | group | table | column | check | grant | window 
 	refuse "$program is a word of SQL, and the schema in PostgreSQL has the name of the program" ;;
 esac
 
-# The trial. Its output is shown only if it fails.
+echo "rename.sh: renames, compiles and tests a clone in another folder first. This takes some minutes." >&2
 tmp=$(mktemp -d)
 exec 3>&2 >"$tmp/log" 2>&1
-trap 'rm -rf "$tmp"' EXIT
+trap 'rm -rf "$tmp"' EXIT # the log is shown only after a failure
 trap '{ tail -n 5 "$tmp/log"; refuse "With $noun and $plural, the code fails as above"; } >&3 2>&3' ERR
 git clone -q . "$tmp/clone"
 clone=$PWD
@@ -80,7 +89,7 @@ sed -i '/^## Make it yours/,/^## /{/^## [^M]/!d}' .github/COPY.md
 sed -i '/(`copy`)/d' .github/CONTRIBUTING.md
 
 words "$module" "$program" "$noun" "$prefix" "$plural"
-git ls-files '*pet*' | while read -r old; do
+git ls-files '*pet*' ':!vendor' | while read -r old; do
 	new=$(sed -E "$replace" <<<"$old")
 	[ ! -e "$new" ] || { echo "$new exists already"; exit 1; }
 	mkdir -p "$(dirname "$new")"
@@ -92,4 +101,8 @@ go mod tidy
 go vet -tags "$(sed -n 's/^ALL_TAGS := //p' Makefile)" ./...
 go test ./internal/store/...
 git add -A
-git diff --cached --binary --full-index | git -C "$clone" apply --index
+git diff-index --cached -p --binary --full-index HEAD | git -C "$clone" apply --whitespace=nowarn --index
+# Tags of the original are no versions of this service.
+git -C "$clone" tag | xargs -r git -C "$clone" tag -d
+echo 'The files are renamed, and the tags of the original removed. Commit the result, and go on with
+"First steps of a copy" in .github/COPY.md.' >&3

@@ -11,15 +11,21 @@ engines='internal/edge internal/docs internal/server internal/keys internal/db i
 
 fail() { echo "update.sh: $*" >&2; exit 2; }
 [ $# = 1 ] || { sed -n '2,5s/^# //p' "$0" >&2; exit 2; }
-cd "$(git rev-parse --show-toplevel)"
+cd "$(dirname "$0")/.."
+[ -z "$(git rev-parse --show-prefix)" ] || fail 'this folder is part of a larger repository, where git cannot merge'
 [ -e .github/upstream ] || fail 'only a service that rename.sh has renamed can be updated'
 [ -z "$(git status --porcelain -uno)" ] || fail 'commit or undo your changes first'
 . .github/rename.sh
-read -r old names <.github/upstream
-git fetch -q "$1"
+read -r old module program noun prefix plural <.github/upstream
+[[ $old =~ ^[0-9a-f]+$ ]] || fail ".github/upstream must begin with a commit, got '$old'"
+problem=$(check "$module" "$program" "$noun" "$prefix" "$plural") || fail ".github/upstream: $problem"
+git fetch -q --no-tags "$1"
 new=$(git rev-parse FETCH_HEAD)
 [ "$new" != "$old" ] || { echo "$1 has nothing new"; exit; }
-git cat-file -e "$old^{commit}" || fail "$1 has no commit $old, which .github/upstream names"
+git merge-base --is-ancestor "$old" "$new" 2>/dev/null ||
+	fail "$1 does not have the commit '$old' of .github/upstream: give the repository that this service was cloned from"
+! git cat-file -e "$new:.github/upstream" 2>/dev/null ||
+	fail "$1 has been renamed, too: give the repository that both were cloned from"
 engines="$(git show "$new:.github/update.sh" | sed -n "s/^engines='\(.*\)'/\1/p") .github/rename.sh .github/update.sh"
 
 # Files and folders that have been removed here.
@@ -35,7 +41,7 @@ engines() {
 	export GIT_DIR GIT_WORK_TREE=$dir GIT_INDEX_FILE=$tmp/index
 	GIT_DIR=$(git rev-parse --absolute-git-dir)
 	cd "$dir"
-	words $names
+	words "$module" "$program" "$noun" "$prefix" "$plural"
 	rm -rf $removed
 	git read-tree --empty
 	git add -Af .
@@ -59,7 +65,7 @@ modules() { git show "$1:go.mod" | sed -nE 's/^(\s+|require )(\S+\.\S+) (v\S+)$/
 added notes
 modules=$(added modules)
 [ -z "$modules" ] || echo "go.mod has to follow: go get" $modules "&& go mod tidy"
-[ $conflicts = 0 ] || echo 'Resolve the conflicts above: git status'
+[ $conflicts = 0 ] || echo 'Resolve the conflicts above; git status lists them. To give up: git reset --hard'
 echo 'Then run make check, and commit. This shows all changes there:'
 echo "git diff $old $new"
 exit $conflicts
