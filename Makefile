@@ -153,9 +153,8 @@ copy: ## run guide.sh and the commands of COPY.md: rename the service, remove pa
 attack: build ## measure memory, and how long another client waits, under known attacks
 	go test -count=1 -v -tags attack -timeout 20m ./internal/proof/attack
 
-bench: export GOGC ?= 250
-# Both servers are built in the same way, which makes a few percent, and get the program's GOGC.
-# With "make bench GOGC=", each has its own.
+bench: export GOGC :=
+# Both servers are built in the same way, which makes a few percent.
 bench: need-wrk build ## compare with the stack as documented (ROUNDS=5, ONLY=memory or sqlite)
 	@CGO_ENABLED=0 go test -c -trimpath -ldflags '-s -w' -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && \
 	taskset -c 0 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/^($(or $(ONLY),memory|sqlite))$$' -test.benchtime 1x $(if $(ROUNDS),-rounds $(ROUNDS))
