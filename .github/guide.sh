@@ -208,7 +208,7 @@ go mod tidy
 { go build ./internal/service || true; } 2>&1 | grep 'missing method ChangeVisit'
 
 # 2. The domain.
-{ cat <<'END'; page 'var ('; cat <<'END2'; } >internal/pets/visits.go
+cat >internal/pets/visits.go <<'END'
 package pets
 
 import (
@@ -219,7 +219,11 @@ import (
 	"example.com/petstore/internal/fault"
 )
 
-END
+// Kinds of errors.
+var (
+	CONFLICT
+	PreconditionFailed = fault.Kind{Code: "precondition_failed", Status: 412}
+)
 
 // Errors of visits.
 var (
@@ -274,7 +278,8 @@ type VisitStore interface {
 }
 
 func NoSuchVisit(id int64) error { return fault.New(fault.NotFound, fmt.Sprintf("there is no visit with id %d", id)) }
-END2
+END
+sed -i "s/^	CONFLICT/	$(code 'Conflict = fault.Kind{Code: "conflict", Status: 409}')/" internal/pets/visits.go
 sed -i 's/^type Store interface {/&\n\tVisitStore\n/' internal/pets/store.go
 sed -i 's/ListPage\b/ListPage[Pet]/' internal/pets/store.go
 sed -i 's/pets\.ListPage\b/&[pets.Pet]/' internal/store/*.go internal/store/*/*.go
