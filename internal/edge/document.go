@@ -29,22 +29,7 @@ type operation struct {
 	*openapi3.Operation
 	route       string      // as Echo writes it, such as GET /v1/books/:id
 	public      bool        // needs no key
-	bodies      []media     // that its body may have, each before its range; none without a body
-	accepts     string      // the names of bodies
 	deprecation http.Header // added to every response; nil unless the operation is deprecated
-}
-
-// media is a media type, or a range such as image/*, and what a body of it contains.
-type media struct {
-	name   string
-	isJSON bool
-	schema *openapi3.Schema // nil if it may contain anything
-}
-
-// includes reports whether a media type is m, or in the range m.
-func (m media) includes(mediaType string) bool {
-	family, isRange := strings.CutSuffix(m.name, "*")
-	return mediaType == m.name || isRange && strings.HasPrefix(mediaType, family)
 }
 
 // ParseDocument parses and validates the document in data, which is YAML; json is the same
@@ -115,45 +100,41 @@ func (d *Document) newOperation(
 			return nil, err
 		}
 	}
-	var err error
 	if o.RequestBody != nil {
-		if err = op.addBodies(o.RequestBody.Value.Content); err != nil {
+		if err := checkBodies(o.RequestBody.Value.Content); err != nil {
 			return nil, err
 		}
 	}
 	if !o.Deprecated {
 		return op, nil
 	}
+	var err error
 	op.deprecation, err = deprecationHeader(o)
 	return op, err
 }
 
-var (
-	mediaForm = regexp.MustCompile(`^[a-z0-9.+-]+/([a-z0-9.+-]+|\*)$`)
-	formTypes = regexp.MustCompile(`^(multipart/|application/x-www-form-urlencoded$)`)
-)
+// unsupported matches forms, and media types that the generated code would not recognise.
+var unsupported = regexp.MustCompile(`^multipart/|^application/x-www-form-urlencoded|^\*|[A-Z; ]`)
 
-// addBodies adds the media types that a body may have. It fails for those that the edge or the
-// generated code does not support.
-func (op *operation) addBodies(content openapi3.Content) error {
+// checkBodies returns an error for media types that the edge or the generated code does not
+// support.
+func checkBodies(content openapi3.Content) error {
 	names, others := slices.Sorted(maps.Keys(content)), 0
-	op.accepts = strings.Join(names, ", ")
-	for i, name := range slices.Backward(names) {
-		m := media{name: name, isJSON: name == "application/json" || strings.HasSuffix(name, "+json")}
-		if schema := content[name].Schema; schema != nil {
-			m.schema = schema.Value
-		}
-		if !m.isJSON && name != "text/plain" {
+	for i, name := range names {
+		if !isJSON(name) && name != "text/plain" {
 			others++
 		}
-		isPrefix := i+1 < len(names) && strings.HasPrefix(names[i+1], name)
-		if formTypes.MatchString(name) || !mediaForm.MatchString(name) || m.isJSON && m.schema == nil || others > 1 || isPrefix {
+		beginsAlike := i > 0 && strings.HasPrefix(name, names[i-1])
+		if unsupported.MatchString(name) || isJSON(name) && content[name].Schema == nil || others > 1 || beginsAlike {
 			return fmt.Errorf("the body has %s; it may have JSON with a schema, text/plain, and one other media type or "+
 				"range such as image/*, in lower case, without parameters, none that begins with another, and no forms", names)
 		}
-		op.bodies = append(op.bodies, m)
 	}
 	return nil
+}
+
+func isJSON(mediaType string) bool {
+	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
 }
 
 // checkServed returns an error for a parameter that checkText cannot read.

@@ -233,22 +233,21 @@ func (h *Handler) addOperations() error {
 		documented[op.route] = true
 	}
 	generated, unprotected := map[string]bool{}, []string{}
-	var heads []func() // each adds a HEAD route
 	h.echo.OnAddRouteHandler = func(_ string, r echo.Route, handle echo.HandlerFunc, m []echo.MiddlewareFunc) {
+		switch r.Method {
+		case http.MethodHead:
+			return // added below
+		case http.MethodGet:
+			h.echo.HEAD(r.Path, handle, m...)
+		}
 		route := r.Method + " " + r.Path
 		generated[route] = true
 		if len(m) == 0 {
 			unprotected = append(unprotected, route)
 		}
-		if r.Method == http.MethodGet {
-			heads = append(heads, func() { h.echo.HEAD(r.Path, handle, m...) })
-		}
 	}
 	h.service.Register(h.echo, h.document.Base, middleware)
 	h.echo.OnAddRouteHandler = nil
-	for _, addHead := range heads {
-		addHead()
-	}
 	if !maps.Equal(documented, generated) {
 		return fmt.Errorf("only the document has %s, and only the generated code has %s; run make generate",
 			without(documented, generated), without(generated, documented))

@@ -259,7 +259,7 @@ func TestServers(t *testing.T) {
 		"servers:\n- url: /\n  x: |\n    y # z\n\n# [b]\nb: [é]\n":         yaml + "\n\n# [b]\nb: [é]\n",
 		"a: servers\r\nservers:\r\n  - url: /\r\n\r\nb: 1\r\n":             "a: servers\r\n" + yaml + "\r\n\r\nb: 1\r\n",
 		"'servers': # x\n  - {url: /}":                                     yaml,
-		"a: '\u2028é'\nservers: [\n  {url: /}\n] # x\nb: [1]\n":            "a: '\u2028é'\n" + yaml + " # x\nb: [1]\n",
+		"a: '\u2028é'\nservers: [\n  {url: /}\n] # x\nb: [1]\n":            "a: '\u2028é'\n" + yaml + "\nb: [1]\n",
 		"{\n  \"é\": 1,\n  \"servers\": [\n    {}\n  ],\n  \"b\": []\n}\n": "{\n  \"é\": 1,\n  " + json + ",\n  \"b\": []\n}\n",
 		`{"é":"é","servers":[{"url":"/]"}]}`:                               `{"é":"é",` + json + `}`,
 		"# x\na: 1\n":                                                      "# x\n" + yaml + "\na: 1\n",

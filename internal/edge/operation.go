@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"example.com/petstore/internal/fault"
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/labstack/echo/v4"
 )
 
@@ -53,9 +54,9 @@ type request struct {
 	c         echo.Context
 	caller    Caller
 	client    string // the ID of the caller or, if the operation needs no key, the address
-	media     *media // of the body; nil without one
 	body      []byte
-	failed    bool // after its response had begun
+	schema    *openapi3.Schema // of the body; may be nil
+	failed    bool             // after its response had begun
 }
 
 type requestKey struct{}

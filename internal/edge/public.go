@@ -99,9 +99,12 @@ func (h *Handler) addFiles() error {
 	return nil
 }
 
+// lineBreak matches the ends of lines in YAML. The other two match what follows a value: empty
+// lines and comments in a block, other characters than a bracket in JSON.
 var (
-	lineBreak  = regexp.MustCompile("\r\n|[\n\r\u0085\u2028\u2029]") // as YAML counts lines
-	linesAfter = regexp.MustCompile(`(\r?\n[ \t]*(#.*)?)*$`)         // empty ones and comments
+	lineBreak  = regexp.MustCompile("\r\n|[\n\r\u0085\u2028\u2029]")
+	afterBlock = regexp.MustCompile(`(\r?\n[ \t]*(#.*)?)*$`)
+	afterList  = regexp.MustCompile(`[^\]]*$`)
 )
 
 // withServer returns a document, as YAML or JSON, with one server in place of all. No other
@@ -111,28 +114,23 @@ func withServer(text []byte, address string) ([]byte, error) {
 	if err := yaml.Load(text, &document); err != nil {
 		return nil, err
 	}
-	root := document.Content[0]
-	server, separator := "servers:\n  - url: "+address, "\n"
+	root, key := document.Content[0], 0
+	server, separator, after := "servers:\n  - url: "+address, "\n", afterBlock
 	if root.Style&yaml.FlowStyle != 0 {
-		server, separator = fmt.Sprintf(`"servers": [{"url": %q}]`, address), ", "
+		server, separator, after = `"servers": [{"url": "`+address+`"}]`, ", ", afterList
 	}
-	entries, key := root.Content, 0 // keys and values in turn
-	for key < len(entries) && entries[key].Value != "servers" {
-		key += 2
+	for key < len(root.Content) && root.Content[key].Value != "servers" {
+		key += 2 // Content has keys and values in turn
 	}
-	if key == len(entries) {
-		first := offset(text, entries[0])
+	if key == len(root.Content) {
+		first := offset(text, root.Content[0])
 		return slices.Concat(text[:first], []byte(server+separator), text[first:]), nil
 	}
-	start, end := offset(text, entries[key]), len(text)
-	if key+2 < len(entries) {
-		end = offset(text, entries[key+2])
+	start, end := offset(text, root.Content[key]), len(text)
+	if key+2 < len(root.Content) {
+		end = offset(text, root.Content[key+2])
 	}
-	if entries[key+1].Style&yaml.FlowStyle != 0 {
-		end = start + bytes.LastIndexByte(text[start:end], ']') + 1
-	} else {
-		end = start + linesAfter.FindIndex(text[start:end])[0]
-	}
+	end = start + after.FindIndex(text[start:end])[0]
 	return slices.Concat(text[:start], []byte(server), text[end:]), nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -56,7 +57,10 @@ func (op *operation) validateParameters(c echo.Context) error {
 			}
 			values, input.PathParams = []string{value}, map[string]string{p.Name: value}
 		}
-		if len(values) == 0 && !p.Required {
+		if len(values) == 0 {
+			if p.Required {
+				return fault.New(kind, p.Name+" is required")
+			}
 			continue // openapi3filter would rewrite the request to set a default
 		}
 		if wrong := checkText(p.Schema.Value, values); wrong != "" {
@@ -115,13 +119,14 @@ func checkText(schema *openapi3.Schema, values []string) string {
 // readBody reads the body, if the operation takes one, and validates it if it is text.
 func (r *request) readBody() error {
 	sent, limit := r.c.Request(), r.h.options.MaxBody
-	if r.op.bodies == nil || sent.ContentLength == 0 && !r.op.RequestBody.Value.Required {
+	if r.op.RequestBody == nil || sent.ContentLength == 0 && !r.op.RequestBody.Value.Required {
 		return nil
 	}
 	if sent.ContentLength > limit {
 		return tooLarge(limit)
 	}
-	if err := r.findMedia(); err != nil {
+	mediaType, err := r.mediaType()
+	if err != nil {
 		return err
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(r.c.Response().Writer, sent.Body, limit))
@@ -133,48 +138,54 @@ func (r *request) readBody() error {
 		return tooLarge(limit)
 	case err != nil:
 		return &fault.Error{Kind: fault.InvalidBody, Message: "the body could not be read completely", Err: err}
-	}
-	r.body = body
-	switch {
 	case len(body) == 0 && r.op.RequestBody.Value.Required:
 		return fault.New(fault.InvalidBody, "a body is required")
-	case r.media.isJSON:
+	}
+	r.body = body
+	if isJSON(mediaType) || len(body) == 0 {
 		return nil // see Bind
 	}
 	sent.Body = io.NopCloser(bytes.NewReader(body)) // where the generated code reads it
-	return checkTextBody(r.media.schema, body)
+	return checkTextBody(r.schema, body)
 }
 
 func tooLarge(limit int64) error {
 	return fault.New(fault.PayloadTooLarge, fmt.Sprintf("the body is larger than %d bytes", limit))
 }
 
-// findMedia finds the media type of the body, and replaces Content-Type by the one that the
-// generated code compares. It rejects a body that is compressed or of another type, and says in
-// a header what the operation accepts.
-func (r *request) findMedia() error {
+// mediaType returns the media type of the body, or its range, as the document has it. The
+// generated code gets it as Content-Type. A body that is compressed or of another type is
+// rejected, and a header says what the operation accepts.
+func (r *request) mediaType() (string, error) {
 	sent, accepted := r.c.Request().Header, r.c.Response().Header()
 	if coding := sent.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		accepted.Set("Accept-Encoding", "identity")
-		return fault.New(fault.UnsupportedMediaType, fmt.Sprintf("the body must not be compressed, as Content-Encoding %.32q says", coding))
+		return "", fault.New(fault.UnsupportedMediaType, fmt.Sprintf("the body must not be compressed, as Content-Encoding %.32q says", coding))
 	}
-	received := strings.Join(sent["Content-Type"], ",")
+	content, received := r.op.RequestBody.Value.Content, strings.Join(sent["Content-Type"], ",")
 	mediaType, _, err := mime.ParseMediaType(received)
-	at := slices.IndexFunc(r.op.bodies, func(m media) bool { return m.includes(mediaType) })
-	if err != nil || at < 0 {
-		accepted.Set("Accept", r.op.accepts)
-		found := "but the request has none"
+	name := mediaType
+	if content[name] == nil {
+		name = mediaType[:strings.Index(mediaType, "/")+1] + "*"
+	}
+	if err != nil || content[name] == nil {
+		accepts, found := strings.Join(slices.Sorted(maps.Keys(content)), ", "), "but the request has none"
 		if received != "" {
 			found = fmt.Sprintf("not %.32q", received)
 		}
-		return fault.New(fault.UnsupportedMediaType, "the Content-Type must be "+r.op.accepts+", "+found)
+		accepted.Set("Accept", accepts)
+		return "", fault.New(fault.UnsupportedMediaType, "the Content-Type must be "+accepts+", "+found)
 	}
-	r.media = &r.op.bodies[at]
-	if len(r.op.bodies) > 1 {
-		mediaType = r.media.name // beside others, the generated code knows only the range
+	if schema := content[name].Schema; schema != nil {
+		r.schema = schema.Value
 	}
-	sent["Content-Type"] = []string{mediaType}
-	return nil
+	if len(content) > 1 {
+		mediaType = name // beside others, the generated code knows only the range
+	}
+	if mediaType != received {
+		sent.Set("Content-Type", mediaType)
+	}
+	return name, nil
 }
 
 // checkTextBody validates a body as text, unless it is binary or has another schema.
@@ -203,7 +214,7 @@ func (h *Handler) Bind(into any, c echo.Context) error {
 		return errOverloaded
 	}
 	defer h.inFlight.decoding.Release(1)
-	return decodeBody(r.media.schema, r.body, into)
+	return decodeBody(r.schema, r.body, into)
 }
 
 // decodeBody validates a JSON body and decodes it into its Go type. The error is written
@@ -213,9 +224,9 @@ func decodeBody(schema *openapi3.Schema, body []byte, into any) error {
 	if err := json.Unmarshal(body, &value, json.WithUnmarshalers(jsonValues)); err != nil {
 		return fault.New(fault.InvalidBody, describeSyntax(err, body))
 	}
-	options := []openapi3.SchemaValidationOption{openapi3.VisitAsRequest()}
-	if bytes.Count(body, []byte(",")) < 1000 { // more values may have so many faults that only the first is looked for
-		options = append(options, openapi3.MultiErrors())
+	options := []openapi3.SchemaValidationOption{openapi3.VisitAsRequest(), openapi3.MultiErrors()}
+	if bytes.Count(body, []byte(",")) > 1000 { // so many values may have so many faults that the first must do
+		options = options[:1]
 	}
 	undecodable, invalid := json.Unmarshal(body, into), schema.VisitJSON(value, options...)
 	if undecodable == nil && invalid == nil {
