@@ -97,15 +97,22 @@ func checkReplaceable(file string, force bool) error {
 	return err
 }
 
-// replace renames temp to file, whose identifiers it continues.
+// replace renames temp to file, whose identifiers it continues. First, SQLite copies the old log
+// into the old file, and locks that file.
 func replace(ctx context.Context, file, temp string, r *db.Report) error {
 	old := connect(file, toWrite)
 	defer old.Close() // unlocks the old file, once temp has its name
-	given, err := retire(ctx, old, file, r.Rows)
-	if err != nil {
-		return err
+	err := checkFile(file)
+	if err == nil {
+		_, err = old.ExecContext(ctx, "PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE")
 	}
-	if err := raiseIDs(ctx, temp, given, r); err != nil {
+	if isBusy(err) {
+		return fmt.Errorf("another program, such as a shell, has the store open; stop it first: %w", err)
+	}
+	if err != nil {
+		_ = old.Close() // nothing can be read from it
+	}
+	if err := raiseIDs(ctx, temp, old, r); err != nil {
 		return err
 	}
 	// SQLite would apply the journal of an unreadable file to the new one.
@@ -113,29 +120,6 @@ func replace(ctx context.Context, file, temp string, r *db.Report) error {
 		return err
 	}
 	return os.Rename(temp, file)
-}
-
-// retire copies the log of the old database into its file, locks the file, and returns the last
-// identifier that each table assigned, or none if the file cannot be read.
-func retire(ctx context.Context, old *sql.DB, file string, tables []db.Rows) (given map[string]int64, err error) {
-	if checkFile(file) != nil {
-		return nil, nil
-	}
-	_, err = old.ExecContext(ctx, "PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE")
-	switch {
-	case isBusy(err):
-		return nil, fmt.Errorf("another program, such as a shell, has the store open; stop it first: %w", err)
-	case err != nil:
-		_ = old.Close()
-		return nil, nil
-	}
-	given = map[string]int64{}
-	for _, rows := range tables {
-		if id, err := lastID(ctx, old, rows.Table); err == nil {
-			given[rows.Table] = id
-		}
-	}
-	return given, nil
 }
 
 // lastID returns the last identifier that a table with AUTOINCREMENT assigned, or sql.ErrNoRows
@@ -152,8 +136,8 @@ func lastID(ctx context.Context, conn *sql.DB, table string) (id int64, err erro
 const farAbove = 1_000_000
 
 // raiseIDs makes the copy named temp assign identifiers that no client can remember: above those
-// that the old database assigned or, if these are unknown, far above the copy's own.
-func raiseIDs(ctx context.Context, temp string, given map[string]int64, r *db.Report) error {
+// of the old database or, if old cannot be read, far above the copy's own.
+func raiseIDs(ctx context.Context, temp string, old *sql.DB, r *db.Report) error {
 	conn := connect(temp, toWrite)
 	defer conn.Close()
 	for i, rows := range r.Rows {
@@ -164,8 +148,8 @@ func raiseIDs(ctx context.Context, temp string, given map[string]int64, r *db.Re
 		if err != nil {
 			return err
 		}
-		last, known := given[rows.Table]
-		if !known || last < copied { // a database that assigned fewer is no successor of the backup
+		last, err := lastID(ctx, old, rows.Table)
+		if err != nil || last < copied { // a database that assigned fewer is no successor of the backup
 			last = copied + farAbove
 		}
 		_, err = conn.ExecContext(ctx, `BEGIN; DELETE FROM sqlite_sequence WHERE name = ?1;
