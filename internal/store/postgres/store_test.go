@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -204,25 +205,61 @@ func TestOperatorFaults(t *testing.T) {
 	internal("Key with another format of bytea", err, "hash")
 }
 
-// TestLongNames checks that names which a page does not hold are not sent. The contract has the
-// rule where it ends.
-func TestLongNames(t *testing.T) {
-	t.Parallel()
-	s := mustOpen(t, pgtest.Start(t).Database(t))
+// fillLong creates pets with names of which a page holds two. The contract has the rule.
+func fillLong(t *testing.T, s store.Store) {
+	t.Helper()
 	for _, p := range example.Pets(20) {
 		p.Name = example.LongText(20_000)
 		if _, err := s.CreatePet(t.Context(), p, pets.IdempotencyKey{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, q := range []pets.ListQuery{{}, slices.Collect(maps.Values(example.Filters()))[0]} {
-		q.Limit = 100
-		sql, args := selectList(q)
-		sent := pgtest.Query[int](t, s.address, "SELECT sum(octet_length("+textColumn+")) FROM ("+sql+") page (id, "+textColumn+")", args...)
-		if page, err := s.Pets(t.Context(), q); err != nil || len(page.Pets) != 2 || !page.More || sent != 40_000 {
-			t.Errorf("Pets(%+v): got %d pets, more %v, error %v, and %d bytes of names, want 2 and 40000", q, len(page.Pets), page.More, err, sent)
-		}
+}
+
+// wantCut checks that a page ends with the second long name.
+func wantCut(t *testing.T, s store.Store, q pets.ListQuery) {
+	t.Helper()
+	if page, err := s.Pets(t.Context(), q); err != nil || len(page.Pets) != 2 || !page.More {
+		t.Errorf("Pets(%+v): got %d pets, more %v, error %v, want 2 and more", q, len(page.Pets), page.More, err)
 	}
+}
+
+// TestLongNames checks that one pet more than the limit is selected, and that names which the page
+// does not hold are not sent.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	s := mustOpen(t, pgtest.Start(t).Database(t))
+	fillLong(t, s)
+	for _, q := range []pets.ListQuery{{}, slices.Collect(maps.Values(example.Filters()))[0]} {
+		q.Limit = 3
+		sql, args := selectList(q, false)
+		sent := pgtest.Query[string](t, s.address, "SELECT count(*) || ' ' || sum(octet_length("+textColumn+")) FROM ("+sql+") page (id, "+textColumn+")", args...)
+		if sent != "4 40000" {
+			t.Errorf("Pets(%+v): got %s pets and bytes of names sent, want 4 and 40000", q, sent)
+		}
+		wantCut(t, s, q)
+	}
+}
+
+// TestForget forgets keys a thousand at a time and by their index. The clock of the process, in the
+// bubble of synctest, is decades behind the server's, which decides.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	address := mustOpen(t, pgtest.Start(t).Database(t)).address
+	pgtest.Exec(t, address, "INSERT INTO petstore.idempotency_keys SELECT n, '', n, '', now() + (n > 1001)::int * interval '1 day' FROM generate_series(1, 20000) n",
+		"ANALYZE petstore.idempotency_keys")
+	plan := pgtest.Query[string](t, address, "EXPLAIN (FORMAT JSON) "+selectOldIdempotencyKeys, time.Now())
+	if !strings.Contains(plan, `"idempotency_keys_by_time"`) {
+		t.Errorf("got plan %s", plan)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := mustOpen(t, address)
+		for _, want := range []int{1000, 1, 0} {
+			if n, err := s.ForgetIdempotencyKeys(t.Context(), -time.Hour); err != nil || n != want {
+				t.Errorf("got %d, error %v, want %d", n, err, want)
+			}
+		}
+	})
 }
 
 // TestPlan checks that each page of a filter is a range of its index, however its values go
@@ -249,7 +286,7 @@ func TestPlan(t *testing.T) {
 		for filter, q := range example.Filters() {
 			for _, q.After = range []int64{0, many - 40} {
 				q.Limit = 20
-				sql, args := selectList(q)
+				sql, args := selectList(q, false)
 				_, prepareErr := conn.Exec(t.Context(), "DEALLOCATE ALL; PREPARE page AS "+sql)
 				rows, _ := conn.Query(t.Context(), fmt.Sprintf("EXPLAIN (COSTS OFF) EXECUTE page('%s', %d)", args...))
 				lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
