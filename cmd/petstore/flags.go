@@ -21,7 +21,7 @@ import (
 	"example.com/petstore/internal/edge"
 )
 
-// addFlag adds a flag whose value parse returns.
+// addFlag adds a flag whose text parse converts to value.
 func addFlag[T any](flags *pflag.FlagSet, value *T, parse func(string) (T, error), name, usage string) {
 	flags.Func(name, usage, func(text string) (err error) {
 		*value, err = parse(text)
@@ -53,7 +53,7 @@ func setFromVariables(flags *pflag.FlagSet, variables map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// Environment variables for fixed keys. They have no flags: ps shows flags.
+// Environment variables for fixed keys. There are no such flags, because ps shows flags.
 const (
 	keysVariable     = "PETSTORE_API_KEYS"
 	keysFileVariable = "PETSTORE_API_KEYS_FILE"
@@ -156,7 +156,7 @@ func parseOrigins(text string) ([]string, error) {
 	for _, origin := range all {
 		_, err := parseURL(origin)
 		if err != nil || strings.ToLower(origin) != origin || strings.Count(origin, "/") != len("//") {
-			return nil, fmt.Errorf("%q is no origin, such as https://app.example.com, in the form that browsers send", origin)
+			return nil, fmt.Errorf("%q is not an origin, such as https://app.example.com, in the form that browsers send", origin)
 		}
 	}
 	return all, nil

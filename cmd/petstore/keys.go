@@ -105,8 +105,8 @@ func keysRevokeCommand(env *environment) *cobra.Command {
 	})
 }
 
-// changeKey opens the store and calls f, which changes a key in it. An error of changeKey
-// tells whether the key was changed, for which done is the word: created or revoked.
+// changeKey opens the store and calls f, which changes a key in it. Its errors say whether the
+// key was changed; done is the verb: created or revoked.
 func changeKey(ctx context.Context, env *environment, done string, f func(keys.Store) error) error {
 	s, err := env.store.Open(ctx, env.store.Text, db.Options{MustExist: true, Logger: env.logger})
 	if err != nil {

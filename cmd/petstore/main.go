@@ -35,7 +35,7 @@ func main() {
 		variables[name] = value
 	}
 	if variables["GOGC"] == "" {
-		debug.SetGCPercent(250) // saves a tenth of processor time, and costs some megabytes
+		debug.SetGCPercent(250) // saves a tenth of the processor time, for some megabytes
 	}
 	os.Exit(run(server.UntilSignal(context.Background()), os.Args[1:], &environment{
 		variables:   variables,
@@ -49,7 +49,7 @@ func main() {
 	}))
 }
 
-// stopTime is how long the process may take to end after a signal or a drain. A database, a
+// stopTime limits how long the process takes to end after a signal or a drain. A database, a
 // disk or a reader of output may hang. Acknowledged writes are already stored.
 const stopTime = 12 * time.Second
 
@@ -59,7 +59,7 @@ type environment struct {
 	stdout, stderr *server.Printer
 	terminal       bool           // stderr is a terminal
 	interactive    bool           // stdin, stdout and stderr are terminals
-	root           bool           // the process may do anything with any file
+	root           bool           // the process may change any file
 	sockets        []net.Listener // opened by systemd; nil for each that is no listener
 	exitAfter      func(d time.Duration, status int)
 
@@ -138,7 +138,7 @@ Exit status:
 Environment variables set flags, too, except --force:
 PETSTORE_MAX_CONNECTIONS sets --max-connections.
 `)
-	// With these, help and completion refuse unknown commands. cobra would show help.
+	// These make help and completion reject unknown commands, for which cobra shows help.
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	completion, _, _ := root.Find([]string{"completion"})

@@ -68,10 +68,8 @@ func wantExit(t *testing.T, cmd *exec.Cmd, signal syscall.Signal, want string) {
 // stops, survives the reader of its log, and ends at a second signal without waiting for the drain.
 func TestProcess(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
-	defer cancel()
 	// LISTEN_PID is the server's, because exec does not change it.
-	cmd := exec.CommandContext(ctx, "sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=2 exec petstore serve --store memory: --drain 1h")
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=2 exec petstore serve --store memory: --drain 1h")
 	cmd.Env = append(os.Environ(), keysVariable+"="+fixedKey)
 	var addrs [2]string
 	for i := range addrs {
@@ -92,7 +90,7 @@ func TestProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, addr := range addrs {
-		if got, stderr := runHere(ctx, "health --addr "+addr, environment{}); got != 0 {
+		if got, stderr := runHere(t.Context(), "health --addr "+addr, environment{}); got != 0 {
 			t.Errorf("health: got %d, %s, want 0", got, stderr)
 		}
 	}
@@ -102,7 +100,7 @@ func TestProcess(t *testing.T) {
 	for lines := bufio.NewScanner(log); !strings.Contains(lines.Text(), "stopping") && lines.Scan(); {
 	}
 	_ = log.Close()
-	if got, stderr := runHere(ctx, "health --addr "+addrs[0], environment{}); got != 1 {
+	if got, stderr := runHere(t.Context(), "health --addr "+addrs[0], environment{}); got != 1 {
 		t.Errorf("health of a server that stops: got %d, %s, want 1", got, stderr)
 	}
 	if _, got, err := send("GET", "http://"+addrs[0]+example.ListPath(), fixedKey, ""); got != "[]\n" {
@@ -236,10 +234,8 @@ func TestBackground(t *testing.T) {
 // terminal.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
-	defer cancel()
 	const serve = "petstore serve --addr 127.0.0.1:0 --store memory:"
-	cmd := exec.CommandContext(ctx, "sh", "-c", serve+" | cat; exec "+serve)
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", serve+" | cat; exec "+serve)
 	terminal, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
@@ -258,8 +254,8 @@ func TestTerminal(t *testing.T) {
 
 	discard := &server.Printer{Writer: io.Discard}
 	st, env := memory.New(), &environment{terminal: true, stdout: discard, logger: slog.New(slog.DiscardHandler)}
-	err = offerKey(ctx, env, st, "http://127.0.0.1/v1")
-	if all, err2 := st.Keys(ctx); errors.Join(err, err2) != nil || len(all) > 0 {
+	err = offerKey(t.Context(), env, st, "http://127.0.0.1/v1")
+	if all, err2 := st.Keys(t.Context()); errors.Join(err, err2) != nil || len(all) > 0 {
 		t.Errorf("only stderr is a terminal: got keys %v, errors %v, %v, want none", all, err, err2)
 	}
 }

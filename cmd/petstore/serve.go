@@ -113,7 +113,7 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 	}{
 		{cfg.sandbox && ownStore, "--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables"},
 		{len(env.sockets) > 0 && isSet("addr"), "systemd passes a socket to listen on; omit --addr and its variable"},
-		{slices.Contains(env.sockets, nil), "systemd passes a socket that is no stream"},
+		{slices.Contains(env.sockets, nil), "systemd passes a socket that is not a stream"},
 		{cfg.server.Drain < 0, "--drain must not be negative"},
 		{(cfg.server.CertFile == "") != (cfg.server.KeyFile == ""), "set both --tls-cert and --tls-key: the files of a certificate and its private key"},
 		{min(connections, requests) < 1 || max(connections, requests) > 1e6, "--max-connections and --max-in-flight must be between 1 and 1000000"},
@@ -130,11 +130,11 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 	return nil
 }
 
-// setUp starts the log, which hides keys, and configures the sandbox.
+// setUp configures the log, which hides keys, and the sandbox.
 func (cfg *serveConfig) setUp(env *environment) {
 	if cfg.sandbox {
 		_ = env.store.Set("memory:")          // it is valid
-		cfg.edge.AllowOrigins = []string{"*"} // its keys are worth nothing
+		cfg.edge.AllowOrigins = []string{"*"} // its keys protect nothing
 	}
 	env.stderr.Hide(keys.Pattern, cfg.fixedKeys)
 	asJSON := cfg.logFormat == "json" || cfg.logFormat == "auto" && !env.terminal
@@ -143,7 +143,7 @@ func (cfg *serveConfig) setUp(env *environment) {
 	cfg.edge.LogBlocked = env.stderr.Blocked
 }
 
-// serve runs the server until it is told to stop or fails.
+// serve runs the server until ctx ends or it fails.
 func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) {
 	endInTime := func() { env.exitAfter(cfg.server.Drain+stopTime, 1) }
 	context.AfterFunc(ctx, endInTime)
@@ -218,7 +218,7 @@ func listen(env *environment, cfg *serveConfig) (err error) {
 	}
 	cfg.server.Admin, err = server.Listen(cfg.adminAddr)
 	if errors.Is(err, syscall.EADDRINUSE) { // another user of this machine must not stop the service
-		env.logger.Error("serving without metrics: --admin-addr is taken", "error", err)
+		env.logger.Error("serving without metrics: --admin-addr is in use", "error", err)
 		return nil
 	}
 	if err != nil {
@@ -228,8 +228,8 @@ func listen(env *environment, cfg *serveConfig) (err error) {
 	return nil
 }
 
-// addMetrics adds a registry with the metrics of the process. All others are prefixed with the
-// name of the program.
+// addMetrics adds a registry with the metrics of the process. Other metrics have the name of the
+// program as a prefix.
 func addMetrics(env *environment, cfg *serveConfig) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -14,7 +14,7 @@ func init() {
 	commands = append(commands, backupCommand, restoreCommand, verifyCommand)
 	advice[db.ErrExists] = "replace it with --force"
 	advice[db.ErrDamaged] = "restore a backup with: petstore restore BACKUP --force STORE"
-	advice[db.ErrAltered] = "make it as in a new store, or restore another backup with: petstore restore BACKUP --force STORE"
+	advice[db.ErrAltered] = "make the schema as in a new store, or restore another backup with: petstore restore BACKUP --force STORE"
 	advice[db.ErrLoneLog] = "put the database back beside it, or replace both with: petstore restore BACKUP --force STORE"
 }
 
@@ -65,14 +65,14 @@ running. verify fails if there is damage or no store.`,
 	})
 }
 
-// onFile completes a command on a store that is a file. work gets the command's argument, or
-// "" if it takes none. The report goes to out.
+// onFile completes a command on a store that is a file. It calls work with the command's
+// argument, or "" if there is none, and prints the report to out.
 func onFile(
 	env *environment, cmd *cobra.Command, out io.Writer, done string, work func(file string) (db.Report, error),
 ) *cobra.Command {
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if env.store.Files == nil {
-			return fmt.Errorf("a %s store is no file: back up, restore and check it with the tools of its database", env.store.Name)
+			return fmt.Errorf("a %s store is not a file: back up, restore and check it with the tools of its database", env.store.Name)
 		}
 		file := cmd.Flags().Arg(0)
 		if err := refuseRoot(env, file); err != nil {

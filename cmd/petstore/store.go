@@ -23,7 +23,7 @@ func addStore(env *environment, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// onStore completes a command that works on a store, and bounds its time after a signal.
+// onStore completes a command on a store, and limits how long it runs after a signal.
 func onStore(env *environment, cmd *cobra.Command) *cobra.Command {
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if env.store.Volatile {
@@ -78,7 +78,7 @@ the owner of the tables before they start.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			from, to, err := env.store.Migrate(cmd.Context(), env.store.Text, env.logger)
 			if err != nil {
-				return fmt.Errorf("%w; each migration was made whole or not at all", err)
+				return fmt.Errorf("%w; each migration was applied whole or not at all", err)
 			}
 			_, err = fmt.Fprintf(env.stdout, "the schema is at version %d (before: %d)\n", to, from)
 			return err
@@ -99,14 +99,11 @@ func refuseRoot(env *environment, file string) error {
 	return checkWay(path)
 }
 
-// maxLinks is how many symbolic links Linux follows in one path.
-const maxLinks = 40
-
 // checkWay returns an error if another user than root may change a directory or a symbolic
-// link on the way to an absolute path. It follows links as the kernel does.
+// link on the way to an absolute path. It follows links as Linux does, which are at most 40.
 func checkWay(path string) error {
 	way, rest := "/", strings.Split(path, "/")
-	for links := 0; len(rest) > 0 && links <= maxLinks; {
+	for links := 0; len(rest) > 0 && links <= 40; {
 		next := filepath.Join(way, rest[0])
 		rest = rest[1:]
 		info, err := os.Lstat(next)

@@ -41,9 +41,9 @@ func Listen(addr string) (net.Listener, error) {
 	if info, err := os.Lstat(address); err == nil && info.Mode().Type() != os.ModeSocket {
 		return nil, fmt.Errorf("%s is not a socket: %w", address, syscall.EADDRINUSE)
 	}
-	// Two processes that start at once must not both replace a socket. The lock file stays:
-	// if it were removed, two processes could hold locks of that name.
-	lock := flock.New(address+".lock", flock.SetPermissions(0o600)) // others must not hold it
+	// Two processes that start at once must not both replace a socket. Nor may they lock two
+	// files of one name, so the file stays.
+	lock := flock.New(address+".lock", flock.SetPermissions(0o600)) // others must not lock it
 	ctx, cancel := context.WithTimeout(context.Background(), lockTimeout)
 	defer cancel()
 	if _, err := lock.TryLockContext(ctx, lockTimeout/100); err != nil {
@@ -75,8 +75,8 @@ func abandoned(path string) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// unixListener removes its socket a moment before it closes, so that a proxy turns to another
-// server and waiting connections are accepted.
+// unixListener removes its socket a moment before it closes. A proxy then uses another server,
+// and waiting connections are still accepted.
 type unixListener struct {
 	*net.UnixListener
 	socket os.FileInfo
@@ -108,10 +108,9 @@ func URL(addr net.Addr, secure bool) string {
 	return "http://" + local.String()
 }
 
-// limitListener limits how many connections are open. Accept waits for room in the channel
-// open, and does not return connections whose clients have left. When a connection ends, the
-// ConnState hook of newHTTP makes room. Unlike netutil.LimitListener, it does not wrap
-// connections: net/http needs their CloseWrite.
+// limitListener limits how many connections are open. Accept sends to the channel open, and
+// newHTTP's ConnState hook receives from it when a connection ends. Unlike
+// netutil.LimitListener, it does not wrap connections: net/http needs their CloseWrite.
 type limitListener struct {
 	net.Listener
 	open   chan struct{}
@@ -126,7 +125,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		select {
-		case l.open <- struct{}{}: // even if closed is: a Unix socket still accepts for a moment
+		case l.open <- struct{}{}: // even after Close, which takes a Unix socket a moment
 		default:
 			select {
 			case l.open <- struct{}{}:
@@ -135,7 +134,12 @@ func (l *limitListener) Accept() (net.Conn, error) {
 				return nil, net.ErrClosed
 			}
 		}
-		if !hasLeft(conn) {
+		if _, ok := conn.(*net.UnixConn); !ok {
+			return conn, nil
+		}
+		// This fails if the client has left, perhaps before the server started, but not if it has
+		// only ended its request. TCP cannot tell.
+		if _, err := conn.Write(nil); err == nil {
 			return conn, nil
 		}
 		_ = conn.Close()
@@ -157,17 +161,7 @@ func accept(l net.Listener) (net.Conn, error) {
 	return conn, err
 }
 
-// hasLeft reports whether the client of a Unix socket has closed its connection, perhaps long
-// before the server started. A client that has only closed its sending side still reads. TCP cannot tell.
-func hasLeft(conn net.Conn) bool {
-	if _, ok := conn.(*net.UnixConn); !ok {
-		return false
-	}
-	_, err := conn.Write(nil)
-	return err != nil
-}
-
-// Close ends the wait of Accept, because http.Server's Shutdown waits for Accept.
+// Close unblocks Accept, because http.Server's Shutdown waits for it.
 func (l *limitListener) Close() (err error) {
 	l.once.Do(func() {
 		close(l.closed)
@@ -176,8 +170,8 @@ func (l *limitListener) Close() (err error) {
 	return err
 }
 
-// maxConnections returns Options.MaxConnections, or less if the process may not open as many
-// files: the store and the admin address need some.
+// maxConnections returns Options.MaxConnections, or less if the limit of open files is low: the
+// store and the admin address need some.
 func maxConnections(o Options) int {
 	var files syscall.Rlimit
 	_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) // cannot fail
@@ -189,8 +183,8 @@ func maxConnections(o Options) int {
 	return min(o.MaxConnections, most)
 }
 
-// certificate returns a function for tls.Config.GetCertificate that reads the certificate
-// from its files at most once a second. It keeps the last pair while the files do not match.
+// certificate returns a function for tls.Config.GetCertificate that reads the files at most
+// once a second. It keeps the last certificate while the files do not match.
 func certificate(o Options, expiry prometheus.Gauge) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	var mu sync.Mutex
 	var current *tls.Certificate
@@ -217,8 +211,8 @@ func certificate(o Options, expiry prometheus.Gauge) func(*tls.ClientHelloInfo) 
 	}
 }
 
-// serveAdmin serves metrics, the handler's probes, and profiles if enabled. It has its own
-// limit of connections, which clients cannot use up.
+// serveAdmin serves metrics, the handler's probes, and profiles if enabled. Its connections
+// have their own limit.
 func (s *Server) serveAdmin() *http.Server {
 	o := s.options
 	mux := http.NewServeMux()

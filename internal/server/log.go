@@ -22,24 +22,23 @@ func NewLogger(out io.Writer, level slog.Level, asJSON bool) *slog.Logger {
 	return slog.New(slog.NewTextHandler(out, options))
 }
 
-// MaxLine is the most bytes that a line of the log may have. Receivers of syslog take messages of
-// this size (RFC 5424, section 6.1).
+// MaxLine is the maximum length of a line of the log in bytes. Receivers of syslog accept
+// messages of this size (RFC 5424, section 6.1).
 const MaxLine = 2 << 10
 
-// Printer writes text. It replaces what could move a terminal's cursor, colour the text or
-// change its direction, hides secrets, cuts what is too long, and knows whether the text can
-// be written.
+// Printer is a writer that hides secrets, replaces characters that could control a terminal or
+// change the direction of text, cuts long lines, and reports when writing has failed.
 type Printer struct {
 	io.Writer
-	Limit   int            // the most bytes of one Write; 0 for no limit
+	Limit   int            // maximum bytes of one Write; 0 for no limit
 	pattern *regexp.Regexp // of secrets; nil for none
 	secrets [][]byte       // others, the longest first, because others may be parts of it
 
-	since  atomic.Pointer[time.Time] // when the first Write began that has failed or not returned; nil after a success
+	since  atomic.Pointer[time.Time] // start of the first Write that has failed or not returned; nil after a success
 	failed atomic.Pointer[[]byte]    // what the last Write failed to write
 }
 
-// Hide makes p hide what matches pattern, and secrets.
+// Hide makes p hide secrets, and what matches pattern.
 func (p *Printer) Hide(pattern *regexp.Regexp, secrets []string) {
 	p.pattern = pattern
 	for _, secret := range slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) }) {
@@ -59,17 +58,17 @@ func (p *Printer) Write(text []byte) (int, error) {
 	return len(text), err
 }
 
-// Blocked reports whether nothing could be written for 5 s. It tries again what failed,
-// because a server that is not ready may have nothing else to write.
+// Blocked reports whether nothing could be written for 5 s. It retries what failed, because a
+// server that is not ready may have nothing else to write.
 func (p *Printer) Blocked() bool {
 	if failed := p.failed.Swap(nil); failed != nil {
-		_, _ = p.Write(*failed) // which notes the error
+		_, _ = p.Write(*failed) // which records the error
 	}
 	since := p.since.Load()
 	return since != nil && time.Since(*since) > 5*time.Second
 }
 
-// clean hides secrets, and replaces all but line feeds, tabs and what is visible.
+// clean hides secrets, and replaces all but visible characters, line feeds and tabs.
 func (p *Printer) clean(text []byte) []byte {
 	if p.pattern != nil && p.pattern.Match(text) {
 		text = p.pattern.ReplaceAllLiteral(text, []byte("REDACTED"))

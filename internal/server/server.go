@@ -1,5 +1,5 @@
 // Package server runs a process that serves an http.Handler: TLS, limits of connections, an
-// admin address, signals, and a stop that lets requests end.
+// admin address, signals, graceful shutdown, and a log that hides secrets.
 //
 //	s, err := server.New(server.Options{
 //		Handler: handler, Stopping: handler.Stopping, Listeners: listeners,
@@ -9,8 +9,8 @@
 //	...
 //	err = s.Run(server.UntilSignal(ctx))
 //
-// While the server stops, requests that have arrived still have 9 s for their responses.
-// Clients that send or read too slowly are disconnected.
+// At shutdown, requests in flight have 9 s to complete. Clients that send or read too slowly
+// are disconnected.
 package server
 
 import (
@@ -42,9 +42,9 @@ const (
 	responseTimeout = 16 * time.Second       // for the response, after ReadTimeout
 	idleTimeout     = 2 * time.Minute        // longer than load balancers', usually a minute
 	lingerTimeout   = 500 * time.Millisecond // for the rest of a body that is not read
-	lockTimeout     = 5 * time.Second        // for another process that takes the same Unix socket
-	arrivalTime     = 100 * time.Millisecond // for the first request of a connection, as the server stops
-	shutdownTimeout = 9 * time.Second        // for requests to end after the drain
+	lockTimeout     = 5 * time.Second        // for another process that opens the same Unix socket
+	arrivalTime     = 100 * time.Millisecond // for the first request of a connection at shutdown
+	shutdownTimeout = 9 * time.Second        // for requests to complete after the drain
 	socketBuffer    = 32 << 10               // each way; Linux doubles it
 
 	adminConnections      = 32
@@ -57,7 +57,7 @@ type Options struct {
 	Handler        http.Handler   // must set Connection: close if it leaves a body unread; hijacked connections are not counted
 	Listeners      []net.Listener // where Handler is served
 	MaxConnections int            // how many may be open, less if the process may not open as many files; others wait
-	ReadTimeout    time.Duration  // for a request, whose body each connection may hold meanwhile (MaxBody); 0 means DefaultReadTimeout
+	ReadTimeout    time.Duration  // for reading a request; each connection may hold MaxBody until then; 0 means DefaultReadTimeout
 	Drain          time.Duration  // how long to keep serving after SIGTERM or SIGHUP
 	Stopping       func()         // called when the server begins to stop; responses should then have Connection: close
 	Failed         <-chan error   // receives a permanent failure, which ends the server; may be nil
@@ -72,12 +72,12 @@ type Options struct {
 	Metrics prometheus.Registerer // for metrics of connections and of the certificate
 }
 
-// Server serves a handler until it is told to stop.
+// Server serves a handler.
 type Server struct {
 	options     Options
 	http        *http.Server
 	listeners   []net.Listener
-	connections chan struct{} // holds a value for each open connection
+	connections chan struct{} // has a value for each open connection
 }
 
 // New returns a Server. It fails if the certificate cannot be used.
@@ -105,8 +105,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// newHTTP returns an http.Server. It calls ended for each connection that has been closed or
-// hijacked.
+// newHTTP returns an http.Server that calls ended for each connection that is closed or hijacked.
 func newHTTP(o Options, handler http.Handler, ended func(net.Conn)) *http.Server {
 	s := &http.Server{
 		Handler: handler,
@@ -154,14 +153,14 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.stop(ctx, failure)
 }
 
-// serveHTTP calls the handler, and discards what it has not read of the request's body: if the
+// serveHTTP calls the handler, then discards what it left unread of the request's body: if the
 // connection closed at once, a client that is still sending would lose the response.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.TLS != nil {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 	}
 	if !r.ProtoAtLeast(1, 1) || len(r.TransferEncoding) > 0 {
-		// A proxy may see another end of the request than net/http (RFC 9112, section 6.1).
+		// A proxy and net/http may disagree where the request ends (RFC 9112, section 6.1).
 		w.Header().Set("Connection", "close")
 	}
 	body := &body{r.Body, r.ContentLength == 0}
@@ -195,7 +194,7 @@ func (s *Server) stop(ctx context.Context, failure error) error {
 	if failure == nil {
 		failure = s.drain(ctx)
 	}
-	// Requests get a moment to arrive on accepted connections. net/http drops those that it
+	// Requests have a moment to arrive on accepted connections: net/http drops those that it
 	// reads during Shutdown.
 	for _, l := range s.listeners {
 		_ = l.Close()
@@ -210,8 +209,8 @@ func (s *Server) stop(ctx context.Context, failure error) error {
 	return failure
 }
 
-// drain keeps serving after a signal, while clients are told to go elsewhere. It returns
-// early if the service fails.
+// drain keeps serving after a signal, while clients reconnect elsewhere. It returns early if
+// the service fails.
 func (s *Server) drain(ctx context.Context) error {
 	var drain time.Duration
 	if cause, ok := errors.AsType[Interrupted](context.Cause(ctx)); ok && cause.Signal != syscall.SIGINT {
@@ -233,7 +232,7 @@ func (Interrupted) Error() string { return "interrupted" }
 
 // UntilSignal returns a context that SIGINT, SIGTERM or SIGHUP cancels, with an
 // Interrupted as its cause. A second signal kills the process. UntilSignal also ignores
-// SIGPIPE, so that a server survives the reader of its log.
+// SIGPIPE, so that a server outlives the reader of its log.
 func UntilSignal(parent context.Context) context.Context {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := context.WithCancelCause(parent)
@@ -251,7 +250,7 @@ func UntilSignal(parent context.Context) context.Context {
 }
 
 // errorLog is a writer for an http.Server's ErrorLog. It logs failed TLS handshakes, which
-// are faults of clients and include probes of the port, at the debug level.
+// clients and probes of the port cause, at the debug level.
 type errorLog struct{ logger *slog.Logger }
 
 func (l errorLog) Write(line []byte) (int, error) {
