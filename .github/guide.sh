@@ -197,6 +197,7 @@ sed -i -e '/^components:/e cat paths' -e '/^    Error:$/e cat schemas' \
 cat >rows <<'END'
 | `listVisits` | `GET /pets/{petId}/visits?limit&after` | 200, a page of Visits; `Link` to the next | 400, 404 |
 | `createVisit` | `POST /pets/{petId}/visits` with a NewVisit | 201, the Visit; `ETag` | 400, 403, 404, 408, 409, 413, 415 |
+| `getVisit` | `GET /pets/{petId}/visits/{visitId}` | 200, the Visit; `ETag` | 400, 404 |
 | `changeVisit` | `PATCH /pets/{petId}/visits/{visitId}` with a VisitPatch | 200, the Visit; `ETag` | 400, 403, 404, 408, 409, 412, 413, 415 |
 | `removeVisit` | `DELETE /pets/{petId}/visits/{visitId}` | 204 | 400, 403, 404 |
 END
@@ -745,7 +746,7 @@ func (s *Store) RemoveVisit(ctx context.Context, petID, id int64) error {
 	})
 }
 END2
-sed -i 's/"create", "get", "list", /&"create_visit", "list_visits", "change_visit", "remove_visit", /' internal/store/observe.go
+sed -i 's/"create", "get", "list", /&"create_visit", "get_visit", "list_visits", "change_visit", "remove_visit", /' internal/store/observe.go
 cat >>internal/store/observe.go <<'END'
 
 func (o *observed) CreateVisit(ctx context.Context, petID int64, v pets.NewVisit) (visit pets.Visit, err error) {
