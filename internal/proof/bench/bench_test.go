@@ -90,8 +90,9 @@ func BenchmarkPetstore(b *testing.B) {
 	_, cpu, _ := strings.Cut(string(cpuinfo), "model name\t: ")
 	cpu, _, _ = strings.Cut(cpu, "\n")
 	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
-	fmt.Printf("\nMeasured on %s at %s, with %d rounds of %d s on %s.\nIn brackets is the middle half of the rounds.\n", time.Now().Format("2 January 2006"),
+	fmt.Printf("\nMeasured on %s at %s, with %d rounds of %d s on %s.\n", time.Now().Format("2 January 2006"),
 		strings.TrimSpace(string(commit)), *rounds, seconds, cpu)
+	fmt.Println("In brackets is the middle half of the rounds.")
 	fmt.Println("\n| store | operation | petstore | other, GOGC=250 | ÷ petstore | other, GOGC=100 | ÷ petstore |")
 	fmt.Println("| --- | --- | --: | --: | --: | --: | --: |")
 	for _, kind := range slices.Sorted(maps.Keys(program.Stores)) {
