@@ -18,12 +18,9 @@ import (
 
 // What holds unless the address sets it.
 const (
-	maxConns    = 16          // for writes, and as many for reads; PostgreSQL allows 100 in all
-	maxIdleTime = time.Minute // other processes may want the connection
-
-	// connectTimeout bounds connecting to one host, with the login and the check of the
-	// session. pgx tries one after the other, so it must be well below outageWait.
-	connectTimeout = time.Second
+	maxConns       = 16          // for writes, and as many for reads; PostgreSQL allows 100 in all
+	maxIdleTime    = time.Minute // other processes may want the connection
+	connectTimeout = time.Second // for one host of several, with login and checks; well below outageWait
 )
 
 // parse parses the address of a database. Its errors do not contain the password.
@@ -54,8 +51,7 @@ func (s Schema) parse(address string, known *lineage) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// unverified returns the hosts across a network whose certificate is not verified, unless the
-// address says that none need be.
+// unverified returns the remote hosts whose certificate is not verified, unless the address disables TLS.
 func unverified(address string, c *pgx.ConnConfig) (hosts []string) {
 	for _, h := range append([]*pgconn.FallbackConfig{{Host: c.Host, TLSConfig: c.TLSConfig}}, c.Fallbacks...) {
 		local := strings.HasPrefix(h.Host, "/") || h.Host == "localhost" || net.ParseIP(h.Host).IsLoopback()
@@ -67,12 +63,10 @@ func unverified(address string, c *pgx.ConnConfig) (hosts []string) {
 	return slices.Compact(hosts)
 }
 
-// unclear matches addresses whose password is ambiguous: the colon before it is escaped, or an @ or
-// a / in it is not.
+// unclear matches addresses whose password is ambiguous: with %3A before it, or an unescaped @ or / in it.
 var unclear = regexp.MustCompile(`(?is)^[^:]*://([^:@/?#]*%3A|[^@]*@.*@|[^@]*[/?#].*@)`)
 
-// printable matches an address in which only the password, the parameters and the / of a socket
-// may need an escape.
+// printable matches addresses that need escapes only in the password, the parameters and a socket's path.
 var (
 	host      = `((?:[\w.-]|%2[fF])*|\[[\da-fA-F:.]+\])(:\d{1,5})?`
 	password  = `:[^/?#@]*@`
@@ -82,8 +76,7 @@ var (
 
 const hidden = "postgres://…"
 
-// Redact returns address without the password and the parameters, which may contain one, too,
-// or nothing of it unless it is clear where the password begins and ends.
+// Redact returns address without its password and parameters, or nothing of it if they are ambiguous.
 func Redact(address string) string {
 	if !printable.MatchString(address) {
 		return hidden

@@ -19,16 +19,14 @@ import (
 
 // Schema is what a program keeps in a database.
 type Schema struct {
-	// Name is the name of the PostgreSQL schema that has all its tables, and how the
-	// server's views and log call the program. Every statement must name the schema: the
-	// default search path begins with one of the user's name, whose tables would hide
-	// others as soon as it appears. It must need no quotes.
+	// Name is the PostgreSQL schema of all its tables, and the default application_name. It must
+	// need no quotes. Every statement must name the schema, because the default search path
+	// begins with a schema of the user's name, whose tables would hide others.
 	Name string
 
-	// Migrations are goose's files. During an upgrade, replicas of the previous version
-	// are still running, so a migration must keep all their statements valid. It may add
-	// tables, indexes, and columns that are nullable or have a default, and drop only
-	// what the previous version does not name.
+	// Migrations are goose's files. During an upgrade, replicas of the previous version are still
+	// running. So a migration may add tables, indexes, and columns that are nullable or have a
+	// default, and drop only what the previous version does not name.
 	Migrations fs.FS
 }
 
@@ -43,8 +41,8 @@ type DB struct {
 	pool        *pgxpool.Pool
 	requireSync bool // for the metric
 
-	// Reads and writes may each use half of the connections, so that neither has to wait while
-	// the others are slow, such as writes that wait for a standby.
+	// Reads and writes may each use half of the connections, so that slow writes, such as those
+	// that wait for a standby, do not block reads, nor slow reads writes.
 	reads, writes *semaphore.Weighted
 
 	closed           atomic.Bool

@@ -34,8 +34,7 @@ func (s Schema) version(ctx context.Context, conn *pgx.Conn) (v int64, err error
 
 // check returns an error unless the version is the newest.
 func (s Schema) check(version int64) error {
-	newest := s.newest()
-	switch {
+	switch newest := s.newest(); {
 	case version == 0:
 		return fmt.Errorf("%w in the schema %s", db.ErrNone, s.Name)
 	case version < newest:
@@ -46,9 +45,8 @@ func (s Schema) check(version int64) error {
 	return nil
 }
 
-// migrate brings the schema to the newest version, or waits until another process has done so: a
-// minute at most, which is longer than the lock of a process that has died lasts. goose's lock is
-// a row, since PgBouncer may give a session, with its locks, to another client.
+// migrate brings the schema to the newest version, or waits up to a minute for another process that
+// does. The lock is a row, since PgBouncer may give a session, with its locks, to another client.
 func (s Schema) migrate(ctx context.Context, seen found, logger *slog.Logger) (from, to int64, err error) {
 	from, to = seen.version, s.newest()
 	if from >= to {
@@ -56,8 +54,7 @@ func (s Schema) migrate(ctx context.Context, seen found, logger *slog.Logger) (f
 	}
 	if !seen.pooled { // PgBouncer does not know these
 		seen.config.RuntimeParams["statement_timeout"] = "0"
-		// If this process dies or hangs, its transaction must end when the lock does: the
-		// next process waits for what the transaction has locked.
+		// If this process dies or hangs, its transaction, with its locks on tables, must end when goose's lock does.
 		seen.config.RuntimeParams["idle_in_transaction_session_timeout"] = "30s"
 	}
 	db := stdlib.OpenDB(*seen.config)
@@ -102,9 +99,8 @@ func (s Schema) migrate(ctx context.Context, seen found, logger *slog.Logger) (f
 	return from, to, nil
 }
 
-// create returns a statement that creates the schema if there is none. CREATE SCHEMA IF NOT
-// EXISTS would need the privilege to create one even if there is, and fail if another process
-// creates it at the same time.
+// create returns a statement that creates the schema if there is none. CREATE SCHEMA IF NOT EXISTS
+// always needs the privilege, and fails if another process creates it at the same time.
 func (s Schema) create() string {
 	return fmt.Sprintf(`DO $$ BEGIN
 	IF to_regnamespace('%s'::text) IS NULL THEN CREATE SCHEMA %[1]s; END IF;

@@ -123,7 +123,9 @@ func (s Schema) newDB(ctx context.Context, address string, seen found, requireSy
 		}
 		return nil
 	}
-	config.PrepareConn = func(_ context.Context, c *pgx.Conn) (bool, error) { return seen.known.check(sessionOf(c)) == nil, nil }
+	config.PrepareConn = func(_ context.Context, c *pgx.Conn) (bool, error) {
+		return seen.known.check(sessionOf(c)) == nil, nil
+	}
 	half := int64(config.MaxConns)
 	config.MaxConns *= 2
 	pool, err := pgxpool.NewWithConfig(ctx, config)

@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -207,9 +208,9 @@ func (d *DB) mustCount(t *testing.T, want int) {
 }
 
 // mustOpen opens a database and closes it when the test ends.
-func mustOpen(t testing.TB, address string) *DB {
+func mustOpen(t testing.TB, address string, logger ...*slog.Logger) *DB {
 	t.Helper()
-	d, err := notebook.Open(t.Context(), address, db.Options{})
+	d, err := notebook.Open(t.Context(), address, db.Options{Logger: cmp.Or(logger...)})
 	if err != nil {
 		t.Fatalf("Open(%s): got error %v", address, err)
 	}

@@ -15,10 +15,9 @@ import (
 )
 
 const (
-	outageWait  = 3 * time.Second  // how long to wait for a connection, and to retry a call that was not executed
-	callTimeout = 10 * time.Second // for a call whose context has no earlier deadline
-	retryPause  = 50 * time.Millisecond
-
+	outageWait    = 3 * time.Second  // how long to wait for a connection, and to retry a call that was not executed
+	callTimeout   = 10 * time.Second // for a call whose context has no earlier deadline
+	retryPause    = 50 * time.Millisecond
 	bridgedOutage = 30 * time.Second // how long Ping succeeds while the server is unreachable
 	closeTimeout  = 5 * time.Second  // leaves a process that stops the time to say what failed
 )
@@ -42,8 +41,7 @@ func (d *DB) WriteOnce(ctx context.Context, st Statement) error {
 // mode says whether a statement changes the database, and whether it must not be executed twice.
 type mode struct{ writes, once bool }
 
-// policy returns for how long a call is retried after the worst effect of its attempts so far, and
-// how it fails then.
+// policy returns for how long to retry a call after the worst effect of its attempts, and how it fails then.
 func policy(worst effect, m mode) (retry time.Duration, kind fault.Kind, text string) {
 	switch {
 	case worst == rejected:
@@ -81,9 +79,8 @@ func (d *DB) run(ctx context.Context, m mode, st Statement) error {
 	}
 }
 
-// attempt runs a statement once. A write fails if the server sends a WARNING meanwhile, which may
-// mean that the wait for a standby was canceled: the server reports success, but the commit is
-// only on the primary.
+// attempt runs a statement once. A write fails if the server sends a WARNING: the wait for a standby
+// may have been canceled, in which case the server reports success, but only the primary has the commit.
 func (d *DB) attempt(ctx context.Context, writes bool, st Statement) error {
 	acquireCtx, cancel := context.WithTimeout(ctx, outageWait)
 	defer cancel()
@@ -120,7 +117,7 @@ func (d *DB) attempt(ctx context.Context, writes bool, st Statement) error {
 // warning is the key in a connection's CustomData for the text of the last WARNING.
 const warning = "warning"
 
-// keepWarning keeps every WARNING, except that transaction IDs will run out: each write brings one
+// keepWarning stores every WARNING, except that transaction IDs will run out, which each write gets
 // for weeks, before its commit. Citus sends the warnings of its nodes as DEBUG, with a code of class 01.
 func keepWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	if (n.SeverityUnlocalized == "WARNING" || strings.HasPrefix(n.Code, "01")) && n.Routine != "GetNewTransactionId" {
@@ -170,8 +167,7 @@ func effectOf(err error) effect {
 	return maybeExecuted // EOF, deadline, warning; another FATAL may follow the commit, too
 }
 
-// effects has the effects of the server's errors by code, by class, which is the first two
-// characters of the code, or by severity.
+// effects has the effects of the server's errors by code, class (the code's first two characters) or severity.
 var effects = map[string]effect{
 	"08":    maybeExecuted, // connection_exception
 	"XX":    maybeExecuted, // internal_error

@@ -34,8 +34,7 @@ type session struct {
 	timeline string // in hexadecimal, of eight digits
 }
 
-// selectSession casts literals that are not text, so that no function or operator of another
-// schema in the search path fits better than PostgreSQL's own.
+// selectSession casts literals that are not text; see the last paragraph of README.md.
 const selectSession = `WITH tables AS (
 	SELECT oid, relname::text, relpersistence FROM pg_class WHERE relnamespace = to_regnamespace($1::text)::oid AND relkind IN ('r', 'p')
 )
@@ -76,19 +75,19 @@ func (s Schema) validate(ctx context.Context, c *pgconn.PgConn, known *lineage) 
 	return err
 }
 
-// lineage knows the newest primary that this process has seen, so that an old one which returns
-// gets no writes. A promotion raises the timeline; initdb and pg_upgrade change the identifier.
+// lineage records the newest primary that this process has seen, so that an old one that returns
+// is rejected. A promotion raises the timeline; initdb and pg_upgrade change the identifier.
 type lineage struct {
 	logger *slog.Logger
-	logged sync.Map // by text
-
-	mu     sync.Mutex
+	logged sync.Map          // by text
+	mu     sync.Mutex        // of newest
 	newest map[string]string // timelines by system identifier
 }
 
 // admit adds the system and the timeline to the session of a new connection, and checks them.
 func (l *lineage) admit(ctx context.Context, c *pgconn.PgConn, s *session) error {
-	result := c.ExecParams(ctx, "SELECT system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8) FROM pg_control_system()", nil, nil, nil, nil).Read()
+	const sql = "SELECT system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8) FROM pg_control_system()"
+	result := c.ExecParams(ctx, sql, nil, nil, nil, nil).Read()
 	err := result.Err
 	switch {
 	case err == nil:
@@ -103,8 +102,7 @@ func (l *lineage) admit(ctx context.Context, c *pgconn.PgConn, s *session) error
 	return err
 }
 
-// check returns an error if a newer primary than that of s was seen, or another cluster. The nodes
-// of Citus differ in their identifiers.
+// check rejects an old primary and another cluster. The nodes of Citus have identifiers of their own.
 func (l *lineage) check(s session) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +111,7 @@ func (l *lineage) check(s session) error {
 	case s.system == "":
 		return nil
 	case !known && len(l.newest) > 0 && !s.Citus:
-		return fmt.Errorf("its system identifier is %s, and another was seen: it is another cluster; a restart accepts it", s.system)
+		return fmt.Errorf("its system identifier is %s: it is another cluster; a restart accepts it", s.system)
 	case s.timeline < newest:
 		return fmt.Errorf("its timeline is %s, and %s was seen: it is an old primary; a restart accepts it once the newer one is gone", s.timeline, newest)
 	}
@@ -122,7 +120,7 @@ func (l *lineage) check(s session) error {
 }
 
 func (l *lineage) logOnce(level slog.Level, text string, c *pgconn.PgConn, err error) {
-	host := c.Conn().RemoteAddr().String()
+	host := c.Conn().RemoteAddr()
 	if _, logged := l.logged.LoadOrStore(fmt.Sprint(host, err), true); !logged {
 		l.logger.Log(context.Background(), level, text, "host", host, "error", err)
 	}
@@ -131,8 +129,7 @@ func (l *lineage) logOnce(level slog.Level, text string, c *pgconn.PgConn, err e
 // sessionOf returns the session that validate has stored when the connection was new.
 func sessionOf(c *pgx.Conn) session { return c.PgConn().CustomData()["session"].(session) }
 
-// check rejects a database that may hide or lose rows and, for writes, a server that may lose
-// them in a crash.
+// check rejects a database that may hide or lose rows and, for writes, settings that may lose them.
 func (s session) check(writes bool) error {
 	switch {
 	case s.Encoding != "UTF8":
@@ -147,8 +144,7 @@ func (s session) check(writes bool) error {
 	return nil
 }
 
-// synchronous reports whether acknowledged writes wait for a standby. If the server does
-// not send warnings, the end of such a wait goes unnoticed; see attempt.
+// synchronous reports whether acknowledged writes wait for a standby, with a WARNING if not; see attempt.
 func (s session) synchronous() bool {
 	return s.Standbys != "" && s.Commit != "off" && s.Commit != "local" && s.Messages != "error"
 }

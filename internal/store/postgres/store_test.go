@@ -205,44 +205,29 @@ func TestOperatorFaults(t *testing.T) {
 	internal("Key with another format of bytea", err, "hash")
 }
 
-// fillLong creates pets with names of which a page holds two. The contract has the rule.
-func fillLong(t *testing.T, s store.Store) {
-	t.Helper()
+// TestLongNames checks that one pet more than the limit is sent, and no name which the page does not
+// hold. The contract has the rule where it ends.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	s := mustOpen(t, pgtest.Start(t).Database(t))
 	for _, p := range example.Pets(20) {
 		p.Name = example.LongText(20_000)
 		if _, err := s.CreatePet(t.Context(), p, pets.IdempotencyKey{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-}
-
-// wantCut checks that a page ends with the second long name.
-func wantCut(t *testing.T, s store.Store, q pets.ListQuery) {
-	t.Helper()
-	if page, err := s.Pets(t.Context(), q); err != nil || len(page.Pets) != 2 || !page.More {
-		t.Errorf("Pets(%+v): got %d pets, more %v, error %v, want 2 and more", q, len(page.Pets), page.More, err)
-	}
-}
-
-// TestLongNames checks that one pet more than the limit is selected, and that names which the page
-// does not hold are not sent.
-func TestLongNames(t *testing.T) {
-	t.Parallel()
-	s := mustOpen(t, pgtest.Start(t).Database(t))
-	fillLong(t, s)
 	for _, q := range []pets.ListQuery{{}, slices.Collect(maps.Values(example.Filters()))[0]} {
 		q.Limit = 3
 		sql, args := selectList(q, false)
-		sent := pgtest.Query[string](t, s.address, "SELECT count(*) || ' ' || sum(octet_length("+textColumn+")) FROM ("+sql+") page (id, "+textColumn+")", args...)
-		if sent != "4 40000" {
-			t.Errorf("Pets(%+v): got %s pets and bytes of names sent, want 4 and 40000", q, sent)
+		sent := pgtest.Query[string](t, s.address, "SELECT count(*) || ' pets, ' || sum(octet_length("+textColumn+")) FROM ("+sql+") page (id, "+textColumn+")", args...)
+		if page, err := s.Pets(t.Context(), q); err != nil || len(page.Pets) != 2 || !page.More || sent != "4 pets, 40000" {
+			t.Errorf("Pets(%+v): got %d pets, more %v, error %v, and %s bytes sent, want 2 and 40000", q, len(page.Pets), page.More, err, sent)
 		}
-		wantCut(t, s, q)
 	}
 }
 
-// TestForget forgets keys a thousand at a time and by their index. The clock of the process, in the
-// bubble of synctest, is decades behind the server's, which decides.
+// TestForget forgets keys a thousand at a time, by their index and by the server's clock: that of
+// the process is decades behind.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	address := mustOpen(t, pgtest.Start(t).Database(t)).address
