@@ -1,11 +1,14 @@
 # Checks the files of deploy/ with the program for each kind, and builds packages in the folder
 # $1, which is empty. TestFiles runs it with bash -e.
 promtool test rules deploy/*/alerts_test.yml
+for file in deploy/*/alerts.yml; do [ "$(grep -c 'alert: ' "$file")" = "$(grep -c 'runbook_url: ' "$file")" ]; done
+awk '/^```yaml/ { on = 1; next } /^```/ { on = 0 } on' deploy/README.md | sed "s|/usr/share/petstore|$PWD/deploy|" >"$1/prometheus.yml"
+promtool check config "$1/prometheus.yml"
 
 cp deploy/systemd/petstore* "$1"
 sed -i "s|/usr/bin/petstore |$PWD/.bin/petstore |" "$1"/petstore*
 SYSTEMD_UNIT_PATH=$1: systemd-analyze verify --recursive-errors=no "$1"/petstore*.{service,socket,timer}
-systemd-analyze security --offline=true --threshold=19 "$1/petstore.service" "$1/petstore-backup.service"
+systemd-analyze security --offline=true --threshold=19 "$1"/petstore{,-backup,-backup-failed}.service
 
 make release-check
 

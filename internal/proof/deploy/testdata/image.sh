@@ -12,9 +12,10 @@ events_logger = "file"
 network_config_dir = "$1/networks"
 CONF
 printf '[storage]\ndriver = "vfs"\ngraphroot = "%s/root"\nrunroot = "%s/run"\n' "$1" "$1" >"$CONTAINERS_STORAGE_CONF"
-make image IMAGE=podman
+(umask 077 && GOOS=darwin make image IMAGE=podman)
 
 petstore() { podman run --network host --read-only --cap-drop all --volume pets:/data "${@:2}" petstore:latest $1; }
+petstore migrate --rm
 key=$(petstore 'keys create first' --rm)
 id=$(petstore serve --detach --memory 256m --env GOMEMLIMIT=160MiB --env "PETSTORE_ADDR=$2")
 curl -fsS --retry 50 --retry-delay 1 --retry-connrefused -H "Authorization: Bearer $key" "http://$2/v1/pets" | grep '\[\]'

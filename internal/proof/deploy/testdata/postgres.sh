@@ -36,7 +36,7 @@ if declare -F from_sqlite; then from_sqlite; fi
 
 # PostgreSQL is away when a replica starts, for more tries than systemd allows by
 # default, and comes back.
-[ "$(systemctl show --value -p RestartUSec petstore@1)" = 5s ]
+[ "$(systemctl show --value -p RestartUSec petstore@1)" = 1s ]
 mkdir -p /run/systemd/system/petstore@1.service.d
 printf '[Service]\nRestartSec=0.1s\n' >/run/systemd/system/petstore@1.service.d/soon.conf
 systemctl daemon-reload

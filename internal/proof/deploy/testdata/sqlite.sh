@@ -8,27 +8,32 @@ curl http://127.0.0.1:18080/metrics | grep -F "version=\"$version\""
 create "$KEY" Frank
 [ "$(stat -c '%U %a' $store)" = 'petstore 600' ]
 
-# Root is refused. While the service is away, its socket is not to be had, and clients wait.
-fails petstore keys list --store sqlite:$store 2>&1 | grep 'runuser -m -u petstore -- setsid -w'
+# Root is rejected. While the service is away, its socket is not to be had, and clients wait.
+fails petstore keys list --store sqlite:$store 2>&1 | grep 'with petstore-run'
 for signal in KILL HUP; do
 	systemctl kill --kill-who=main -s $signal petstore
 	fails as petstore serve --store sqlite:$store --addr unix:$socket 2>&1 | grep 'permission denied'
 	private $socket
 	list "$KEY" | grep Frank
 done
+run README.md 'At 3 a.m.: troubleshooting' journalctl | grep 'code=killed, status=9/KILL'
 systemctl restart petstore &
 while kill -0 $! 2>/dev/null; do list "$KEY" >list.out; done
 
-# Backups, of which fourteen stay when the clock was ahead, and a restore.
-backups=/var/lib/petstore/backups backup=$backups/petstore-$(date +%F).db
+# Backups, of which those of fourteen days stay when the clock was ahead, and a restore. The
+# service cannot reach them.
+backups=/var/lib/petstore/backups
 systemctl start petstore-backup
-for day in {10..29}; do as touch -d "2099-01-$day" "$backups/petstore-2099-01-$day.db"; done
+as sh -c 'for day in $(seq 10 29); do touch backups/petstore-2099-01-$day-000000.db backups/petstore-2099-01-$day-000001.dump; done'
+while [ -e "$backups/petstore-$(date +%F-%H%M%S).db" ]; do sleep 0.1; done
 systemctl start petstore-backup
-[ "$(ls $backups | wc -l)" = 14 ]
 measured
-(run $page 'Backup and restore' 'petstore verify .*backups')
-list "$KEY" | grep Frank
+[ "$(ls $backups | grep -oE '[0-9]{4}-..-..' | sort | uniq -c | awk '{print $1}' | xargs)" = "$(printf '2 %.0s' {1..14} | xargs)" ]
 rm $backups/petstore-2099*
+fails nsenter -t "$(systemctl show --value -p MainPID petstore)" -m setpriv --reuid petstore --clear-groups ls $backups
+run $page 'Backup and restore' drill.db
+run $page 'Backup and restore' 'petstore verify .*backups'
+list "$KEY" | grep Frank
 
 # A key that may not write.
 READONLY=$(as petstore keys create reader --read-only --store sqlite:$store)
@@ -37,7 +42,7 @@ journalctl -u petstore | grep '"status":403'
 
 # Remove a pet for legal reasons: its name is in no page of the file.
 copy() { # FILE ID N stores a pet N times more
-	as sqlite3 -init /dev/null -safe "$1" "CREATE TEMP TABLE copy AS SELECT * FROM pets WHERE id = $2; UPDATE copy SET id = NULL;
+	as sqlite3 -safe "$1" "CREATE TEMP TABLE copy AS SELECT * FROM pets WHERE id = $2; UPDATE copy SET id = NULL;
 		INSERT INTO pets SELECT copy.* FROM copy, generate_series(1, $3)"
 }
 create "$KEY" unwanted | grep '"id":2,'
@@ -79,14 +84,23 @@ command curl -sS -H "Authorization: Bearer $KEY" http://localhost/v1/pets | grep
 list "$KEY" https://localhost | grep Frank
 command curl -sSi --insecure -H "Authorization: Bearer $KEY" 'https://localhost/v1/pets?limit=1' | grep -i '^link: <https://localhost/v1/pets?'
 
+# The service cannot start: clients get an error at once.
+as mv $store $store.away
+systemctl restart petstore || true
+systemctl stop petstore.socket
+[ "$(command curl -sSk -w '%{http_code}' -o /dev/null https://localhost/v1/pets)" = 503 ]
+as mv $store.away $store
+systemctl start petstore
+list "$KEY" https://localhost | grep Frank
+
 # Save what can be read of a damaged file, without a backup.
 create "$KEY" 'one of many, so that the file has many pages' | grep '"id":603,'
 systemctl stop petstore.socket petstore
 copy $store 603 3000
 as dd if=/dev/urandom of=$store bs=4096 seek=30 count=1 conv=notrunc
 fails as petstore verify --store sqlite:$store
-(run $page 'Backup and restore' dump)
-saved=$(as sqlite3 -init /dev/null -safe $store 'SELECT count(*) FROM pets')
+run $page 'Backup and restore' dump
+saved=$(as sqlite3 -safe $store 'SELECT count(*) FROM pets')
 echo "saved $saved of 3602 pets"
 [ "$saved" -gt 3240 ]
 [ -e /var/lib/petstore/damaged/petstore.db ]
@@ -97,7 +111,8 @@ list "$KEY" | grep Frank
 mkdir /srv/pets
 mount -t tmpfs -o size=4m,mode=700,uid=petstore,gid=petstore tmpfs /srv/pets
 echo 'PETSTORE_STORE=sqlite:/srv/pets/pets.db' >>/etc/petstore/petstore.env
-KEY=$(as petstore keys create first --store sqlite:/srv/pets/pets.db)
+as petstore migrate
+KEY=$(as petstore keys create first)
 systemctl restart petstore || true # without ReadWritePaths
 until journalctl -u petstore | grep 'read-only file system'; do sleep 0.2; done
 for unit in petstore petstore-backup; do
@@ -107,7 +122,7 @@ done
 systemctl daemon-reload
 systemctl restart petstore
 systemctl start petstore-backup
-as petstore verify --store "sqlite:$backup" | grep 'pets: 0,'
+as petstore verify --store "sqlite:$(ls -t $backups/* | head -n 1)" | grep 'pets: 0,'
 
 # The disk is full, until space is freed.
 long=$(printf %05000d)
@@ -124,6 +139,7 @@ shows() { openssl s_client -connect 127.0.0.1:443 </dev/null 2>&1 | grep "subjec
 systemctl stop nginx
 run README.md 'Open to the public' ListenStream
 shows one
+RENEWED_LINEAGE=/etc/letsencrypt/live/another /etc/letsencrypt/renewal-hooks/deploy/petstore
 renew two
 RENEWED_LINEAGE=$live /etc/letsencrypt/renewal-hooks/deploy/petstore
 until shows two; do sleep 0.2; done
@@ -144,6 +160,7 @@ systemctl daemon-reload
 # or the file is damaged, and then leaves nothing.
 from_sqlite() {
 	odd=/var/lib/petstore/odd.db
+	as petstore migrate --store sqlite:$odd
 	as petstore keys create "it's \\ an \"odd\" :key" --store sqlite:$odd
 	as petstore keys create brief --expires-in 1h --store sqlite:$odd
 	as petstore keys revoke brief --store sqlite:$odd
@@ -160,7 +177,7 @@ from_sqlite() {
 		done <odd.ndjson
 	}
 	served sqlite:$odd odd_pets
-	as sqlite3 -init /dev/null $odd 'DELETE FROM pets WHERE id = (SELECT max(id) FROM pets)'
+	as sqlite3 $odd 'DELETE FROM pets WHERE id = (SELECT max(id) FROM pets)'
 	move() { # SOURCE TARGET
 		moves=$(page postgres/from-sqlite.md 'Move from SQLite to PostgreSQL' sqlite3 | sed '/systemctl/d')
 		moves=${moves/\/var\/lib\/petstore\/petstore.db pets/$1 $2}
@@ -169,7 +186,7 @@ from_sqlite() {
 	runuser -m -u postgres -- setsid -w createdb -O petstore -E UTF8 -T template0 moved
 	move $odd moved
 	want() { # SQL-OF-SQLITE SQL-OF-POSTGRESQL: both give the same rows
-		diff <(as sqlite3 -init /dev/null $odd "$1") <(sql -d moved -c "$2")
+		diff <(as sqlite3 $odd "$1") <(sql -d moved -c "$2")
 	}
 	served sqlite:$odd list a-fixed-key-for-this-walk http://127.0.0.1:8090 >sqlite.out
 	served postgres:///moved list a-fixed-key-for-this-walk http://127.0.0.1:8090 >postgres.out

@@ -8,7 +8,7 @@ page() {
 	awk -v heading="$2" -v pattern="$3" '/^#+ / && !code { on = substr($0, index($0, " ") + 1) == heading }
 		/^```/ { if (code && found) { printf "%s", block; exit } code = on && /console/; block = ""; found = 0; next }
 		code { if ($0 ~ pattern) found = 1; sub(/^[#$] /, ""); block = block $0 "\n" }' "/run/walk/deploy/$1" |
-		sed "s/apt-get install \([a-z]\)/apt-get install --no-upgrade \1/; s/HOST=pets\.example\.com/HOST=localhost/; s|live/pets\.example\.com|live/localhost|; s|\./petstore_1.0.0_amd64.deb|/run/walk/.bin/dist/petstore_*.deb|; s/2026-11-21/$(date +%F)/"
+		sed "s/apt-get install \([a-z]\)/apt-get install --no-upgrade \1/; s/HOST=pets\.example\.com/HOST=localhost/; s|live/pets\.example\.com|live/localhost|; s|\./petstore_1.0.0_amd64.deb|/run/walk/.bin/dist/petstore_*.deb|; s/petstore-2026-11-21[-0-9]*/$(ls -t /var/lib/petstore/backups 2>/dev/null | head -n 1 | cut -d. -f1)/"
 }
 run() {
 	commands=$(page "$@")
@@ -27,22 +27,30 @@ private() { # SOCKET: another account cannot take it, nor connect to it
 	fails runuser -u nobody -- setsid -w env PETSTORE_API_KEYS=a-key-of-another petstore serve --store memory: --addr "unix:$1" 2>&1 | grep 'already in use\|permission denied'
 	fails runuser -u nobody -- curl --unix-socket "$1" http://localhost/livez
 }
-as() { runuser -m -u petstore -- setsid -w "$@"; }
+as() { petstore-run "$@"; }
 
-# The walk has a terminal. reached.out gets a line for each program of the pages that can open it as
-# another user than root, or that reads what these users have planted.
+# The walk has a terminal. reached.out gets a line for each program of the pages that has it, or root's
+# environment, in a process of the service's user, or that reads what users have planted.
 touch reached.out
 chmod 666 reached.out
 mkdir bin
-cat >bin/probe <<'EOF'
+export OF_ROOT=secret
+cat >bin/probe <<EOF
 #!/bin/sh
-if [ "$(id -u)" != 0 ] && (: </dev/tty) 2>/dev/null; then echo "$0 $*" >>/run/walk/reached.out; fi
-PATH=${PATH#*:}
-exec "${0##*/}" "$@"
+PATH=\${PATH#*:}
+if [ "\$(id -un)" = petstore ]; then
+	for process in /proc/[0-9]*; do
+		if [ -O \$process ] && { ls -l \$process/fd | grep "$(tty)\$" || grep OF_ROOT \$process/environ; } >/dev/null; then
+			echo "\$0 \$*" >>/run/walk/reached.out
+		fi
+	done 2>/dev/null
+fi
+exec "\${0##*/}" "\$@"
 EOF
 chmod +x bin/probe
 for program in petstore sqlite3 psql pg_restore createdb createuser sh bash; do ln -s probe bin/$program; done
 PATH=$PWD/bin:$PATH
+systemctl set-environment "PATH=$PATH"
 plant() { # FOLDER
 	echo '.shell echo .sqliterc >>/run/walk/reached.out' >"$1/.sqliterc"
 	echo '\! echo .psqlrc >>/run/walk/reached.out' >"$1/.psqlrc"
@@ -58,6 +66,26 @@ plant /var/lib/petstore
 echo PETSTORE_DRAIN=1s >>/etc/petstore/petstore.env # to save time
 version=$(dpkg-query -W -f '${Version}' petstore)
 petstore --version | grep -F "petstore version $version ("
+
+# petstore-run keeps arguments, status and input, whatever is a terminal.
+ends() { # STATUS COMMAND…
+	status=0
+	"${@:2}" || status=$?
+	[ $status = "$1" ]
+}
+[ "$(as printf '%s,' '$HOME' '${x} $$' "it's" '' '%n' '\')" = '$HOME,${x} $$,it'"'s,,%n,\\," ]
+[ "$(echo in | as cat)" = in ]
+ends 0 as test -t 0
+ends 1 as test -t 0 2>/dev/null
+ends 1 as test -t 2 >/dev/null
+ends 7 as sh -c 'exit 7' </dev/null
+ends 143 as sh -c 'kill -TERM $$'
+ends 141 as yes | head -n 1
+ends 124 timeout 1 petstore-run sleep 1h >/dev/null
+while systemctl list-units --no-legend 'run-petstore-*' | grep .; do sleep 0.1; done
+mv /var/lib/petstore /var/lib/away
+ends 200 as true 2>&1 | grep 'is it mounted'
+mv /var/lib/away /var/lib/petstore
 
 # renew SUBJECT makes a certificate like certbot's.
 certificate() {
@@ -94,7 +122,9 @@ for unit in petstore@1 petstore@2 petstore petstore-backup.timer; do
 	fails systemctl is-active "$unit"
 done
 fails ls /etc/systemd/system/*.wants/petstore*
-[ -d /var/lib/petstore ]
-apt-get purge petstore
-[ ! -e /etc/petstore/petstore.env ]
-[ -d /var/lib/petstore ]
+[ -d /var/lib/petstore/backups ]
+run README.md Remove purge
+[ -z "$(find /etc /var -name '*petstore*')" ]
+fails id petstore
+curl http://127.0.0.1:9100/metrics >metrics.out
+fails grep petstore-backup metrics.out
