@@ -286,19 +286,22 @@ func Eventually(t testing.TB, what string, check func() bool) {
 	}
 }
 
-// Page returns the statements of the block of SQL in deploy/postgres/README.md that
-// contains a word, for tests three folders below the top.
+// Page returns the statements of the block of SQL in the pages of deploy/postgres that contains a
+// word, for tests three folders below the top.
 func Page(t testing.TB, word string) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../../deploy/postgres/README.md")
-	if err != nil {
-		t.Fatal(err)
+	pages, _ := filepath.Glob("../../../deploy/postgres/*.md")
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if block := regexp.MustCompile("```sql\n([^`]*" + word + "[^`]*)\n```").FindSubmatch(text); block != nil {
+			return strings.SplitAfter(string(block[1]), ";\n")
+		}
 	}
-	block := regexp.MustCompile("```sql\n([^`]*" + word + "[^`]*)\n```").FindSubmatch(text)
-	if block == nil {
-		t.Fatalf("deploy/postgres/README.md has no block of SQL with %s", word)
-	}
-	return strings.SplitAfter(string(block[1]), ";\n")
+	t.Fatalf("deploy/postgres has no page with a block of SQL with %s", word)
+	return nil
 }
 
 // EndSync ends the waits of statements like one for a standby at the server at address, by a

@@ -1,13 +1,14 @@
 # The commands of deploy/postgres/README.md, for walk.sh.
 page=postgres/README.md
 sql() { as psql -qtAX -v ON_ERROR_STOP=1 "$@"; }
+super() { (cd / && runuser -u postgres -- setsid -w psql -qtAX "$@"); }
 
 # PostgreSQL with two replicas behind nginx.
 systemctl stop petstore.socket petstore
 systemctl disable --now petstore petstore-backup.timer
 systemctl start postgresql
 plant /var/lib/postgresql
-run $page 'Two replicas on one machine' createdb >first.out
+(run $page 'Two replicas on one machine' createdb) >first.out
 KEY=$(grep '^psk_' first.out)
 petstore health --addr unix:/run/petstore-1/http.sock
 if [ ! -e /etc/nginx/conf.d/petstore.conf ]; then # SQLite was taken out
@@ -18,6 +19,8 @@ run $page 'Two replicas on one machine' nginx
 until curl https://localhost/readyz; do sleep 1; done
 create "$KEY" Ginger https://localhost
 private /run/petstore-1/http.sock
+fails runuser -u www-data -- rm -f /run/petstore-1/http.sock
+fails runuser -u www-data -- ls /var/lib/petstore
 curl http://127.0.0.1:18082/metrics >metrics.out
 [ "$(stat -c '%U %G %a' /var/lib/petstore)" = 'petstore petstore 700' ]
 
@@ -59,10 +62,30 @@ fails inside psql -X -h localhost -p 5433 -U petstore pets -c "COPY (SELECT) TO 
 fails inside psql -X -h localhost -p 5433 -U postgres pets 2>&1 | grep 'authentication failed'
 
 # Log in with a password, as across a network.
-runuser -m -u postgres -- setsid -w psql -X -c "ALTER ROLE petstore PASSWORD 'PASSWORD'"
+super -c "ALTER ROLE petstore PASSWORD 'PASSWORD'"
 eval "$(page $page 'Across a network' pgpass | sed 's/db1,db2,db3/localhost/; /PGSSL/d')"
-systemctl restart petstore@1 petstore@2
-(set -a && . /etc/petstore/petstore.env && as petstore keys list)
+petstore-run petstore keys list
+asks() { # METHOD: PostgreSQL asks for passwords by it
+	sed -i "/^host /s/[^ ]*$/$1/" /etc/postgresql/*/main/pg_hba.conf
+	super -c 'SELECT pg_reload_conf()'
+}
+asks password
+until petstore-run petstore keys list 2>&1 | grep require_auth; do sleep 0.2; done
+asks scram-sha-256
+
+# The query of the page tells what a write waits for.
+waits() { # PATTERN COMMAND…: the command ends what the pattern says of
+	create "$KEY" Kitty https://localhost &
+	until (run $page 'What writes wait for' pg_blocking_pids) | grep "active | $1"; do sleep 0.2; done
+	"${@:2}"
+	wait $! || true # it may have taken too long
+}
+super -c "ALTER SYSTEM SET synchronous_standby_names = 'absent'" -c 'SELECT pg_reload_conf()'
+waits SyncRep super -c 'ALTER SYSTEM RESET synchronous_standby_names' -c 'SELECT pg_reload_conf()'
+sql -c 'BEGIN' -c 'LOCK TABLE petstore.pets' -c 'SELECT pg_sleep(600)' -d pets &
+sleeper="FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+until super -c "SELECT pid $sleeper" | grep .; do sleep 0.2; done
+waits 'relation *| {[0-9]' super -c "SELECT pg_terminate_backend(pid) $sleeper"
 
 # Back up, and restore into another database, where identifiers continue far above. What the
 # role has planted is run by no other.
@@ -70,14 +93,22 @@ sql -d pets -c "CREATE FUNCTION petstore.own() RETURNS boolean LANGUAGE plpgsql 
 	'BEGIN IF session_user <> ''petstore'' THEN RAISE ''run by %'', session_user; END IF; RETURN true; END'" \
 	-c 'ALTER TABLE petstore.pets ADD CHECK (petstore.own())'
 run $page 'Backup and restore' backup.conf
-rm /var/cache/petstore/node-exporter/petstore-backup.prom
+rm -f /var/cache/petstore/node-exporter/petstore-backup.prom
 systemctl start petstore-backup
 measured
-run $page 'Backup and restore' pg_restore
 run $page 'Backup and restore' 'VACUUM FULL'
 grep '^id,' /root/pets.csv
 fails grep '^1,' /root/pets.csv
-sed -i 's|^PGDATABASE=pets$|PGDATABASE=restored|' /etc/petstore/petstore.env
+dump=$(ls /var/lib/petstore/backups | tail -n 1)
+(eval "$(page $page 'Backup and restore' pg_restore | sed "s/petstore-2[0-9-]*\.dump/$dump/")")
+
+# A key is in no dump and no log. Another database than the one that pg_dump knows is not dumped.
+fails grep -F "$KEY" <(pg_restore -f - "/var/lib/petstore/backups/$dump")
+fails grep -F "$KEY" <(journalctl)
+echo PETSTORE_STORE=postgres:///restored >>/etc/petstore/petstore.env
+fails systemctl start petstore-backup
+journalctl -u petstore-backup | grep 'PETSTORE_STORE must be postgres://'
+sed -i '/postgres:...restored/d' /etc/petstore/petstore.env
 
 # Upgrade, one replica after the other.
 apt-get install --reinstall ./.bin/dist/petstore_*.deb

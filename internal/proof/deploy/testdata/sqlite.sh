@@ -179,11 +179,11 @@ from_sqlite() {
 	served sqlite:$odd odd_pets
 	as sqlite3 $odd 'DELETE FROM pets WHERE id = (SELECT max(id) FROM pets)'
 	move() { # SOURCE TARGET
-		moves=$(page postgres/from-sqlite.md 'Move from SQLite to PostgreSQL' sqlite3 | sed '/systemctl/d')
-		moves=${moves/\/var\/lib\/petstore\/petstore.db pets/$1 $2}
-		eval "${moves/postgres:\/\/\/pets/postgres:\/\/\/$2}"
+		as petstore migrate --store "postgres:///$2"
+		eval "$(page postgres/from-sqlite.md 'Move from SQLite to PostgreSQL' sqlite3 | sed "/systemctl/d; s|petstore-run|& env PGDATABASE=$2|; s|petstore\.db|$1|")"
 	}
-	runuser -m -u postgres -- setsid -w createdb -O petstore -E UTF8 -T template0 moved
+	created() { (cd / && runuser -u postgres -- setsid -w createdb -O petstore -E UTF8 -T template0 "$1"); }
+	created moved
 	move $odd moved
 	want() { # SQL-OF-SQLITE SQL-OF-POSTGRESQL: both give the same rows
 		diff <(as sqlite3 $odd "$1") <(sql -d moved -c "$2")
@@ -195,11 +195,11 @@ from_sqlite() {
 		"SELECT upper(encode(convert_to(key, 'UTF8'), 'hex')), key_id, pet_id, upper(encode(fingerprint, 'hex')), extract(epoch FROM created_at)::bigint FROM petstore.idempotency_keys"
 	want 'SELECT id, hex(hash), created_at, expires_at, revoked_at, read_only, used_at FROM keys ORDER BY rowid' \
 		"SELECT id, upper(encode(hash, 'hex')), extract(epoch FROM created_at)::bigint, extract(epoch FROM expires_at)::bigint, extract(epoch FROM revoked_at)::bigint, read_only::int, extract(epoch FROM used_at)::bigint FROM petstore.keys ORDER BY stored"
-	want "SELECT seq FROM sqlite_sequence WHERE name = 'pets'" 'SELECT last_value FROM petstore.pets_id_seq'
+	want "SELECT seq FROM sqlite_sequence WHERE name = 'pets'" "SELECT nextval('petstore.pets_id_seq'::regclass) - 1"
 	as petstore keys list --store postgres:///moved | grep -F "it's \\ an \"odd\" :key"
 	fails move $odd moved
 	[ "$(sql -d moved -c 'SELECT count(*) FROM petstore.pets')" = 8 ]
-	runuser -m -u postgres -- setsid -w createdb -O petstore -E UTF8 -T template0 empty
+	created empty
 	copy $odd 2 3000
 	as dd if=/dev/urandom of=$odd bs=4096 seek=30 count=1 conv=notrunc
 	fails move $odd empty
