@@ -75,7 +75,7 @@ generate: ## write gen/ from openapi.yaml
 # Copies what is not generated to .bin/drift, by an index of its own, and generates the rest there.
 drift: ## fail if gen/ is not up to date with openapi.yaml
 	@git clean -qfdx .bin/drift
-	@export GIT_INDEX_FILE="$$(git rev-parse --path-format=absolute --git-path drift.index)" && git read-tree --empty && \
+	@export GIT_DIR="$$(git rev-parse --absolute-git-dir)" GIT_WORK_TREE="$$PWD" && export GIT_INDEX_FILE="$$GIT_DIR/drift.index" && git read-tree --empty && \
 	git add openapi.yaml tools.go go.mod go.sum gen ':!*.gen.go' ':!gen/api/openapi.json' && git checkout-index --all --prefix=.bin/drift/
 	@cd .bin/drift && go generate ./gen/...
 	@git --no-pager diff --no-ext-diff --no-index gen .bin/drift/gen || { echo 'gen/ is not up to date: run make generate and commit it' >&2; exit 1; }

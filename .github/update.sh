@@ -22,10 +22,10 @@ problem=$(check "$module" "$program" "$noun" "$prefix" "$plural") || fail ".gith
 git fetch -q --no-tags "$1"
 new=$(git rev-parse FETCH_HEAD)
 [ "$new" != "$old" ] || { echo "$1 has nothing new"; exit; }
-git merge-base --is-ancestor "$old" "$new" 2>/dev/null ||
-	fail "$1 does not have the commit '$old' of .github/upstream: give the repository that this service was cloned from"
 ! git cat-file -e "$new:.github/upstream" 2>/dev/null ||
 	fail "$1 has been renamed, too: give the repository that both were cloned from"
+git merge-base --is-ancestor "$old" "$new" 2>/dev/null ||
+	fail "$1 does not have the commit '$old' of .github/upstream: give the repository that this service was cloned from"
 engines="$(git show "$new:.github/update.sh" | sed -n "s/^engines='\(.*\)'/\1/p") .github/rename.sh .github/update.sh"
 
 # Files and folders that have been removed here.

@@ -54,8 +54,8 @@ const folder = `
 
 // beforehand adds a vendored file and a tag, and sets what a user may have set in git.
 const beforehand = `
-	mkdir vendor
-	echo '//  pets' >vendor/pets.go
+	mkdir -p vendor/pets
+	echo 'package  pets' >vendor/pets/pets.go
 	git add -f vendor
 	git commit -qm vendor
 	git tag v1.4.0
@@ -67,7 +67,7 @@ const beforehand = `
 // of the pages.
 const afterwards = `
 	unset GIT_CONFIG_COUNT
-	grep '//  pets' vendor/pets.go
+	grep 'package  pets' vendor/pets/pets.go
 	[ -z "$(git tag)" ]
 	make drift
 	{ git ls-files ':!vendor'; git grep --cached -I '' ':!vendor' ':!*LICENSE*' ':!*-lock.json' ':!*.sum' \
