@@ -29,25 +29,25 @@ func describe(err error, root string, schema *openapi3.Schema) string {
 	message, described := "", map[string]bool{}
 	for _, f := range faultsIn(err, root, schema) {
 		sentence := f.place + " " + f.rule
-		if described[f.place] || len(described) == maxFaults {
+		switch {
+		case described[f.place]:
 			continue
+		case message == "":
+			message = sentence
+		case len(described) == maxFaults || len(message)+len("; ")+len(sentence) > maxMessage:
+			return message
+		default:
+			message += "; " + sentence
 		}
-		if message != "" {
-			sentence = "; " + sentence
-			if len(message)+len(sentence) > maxMessage {
-				break
-			}
-		}
-		message += sentence
 		described[f.place] = true
 	}
 	return cmp.Or(message, root+" does not match the document")
 }
 
-// found is a part of a value, and the rule that it breaks.
+// found is a wrong part of a value, and the rule that it breaks.
 type found struct{ place, rule string }
 
-// faultsIn returns what the errors in err's tree have found.
+// faultsIn lists the wrong parts that the errors in err's tree report, and those within them.
 func faultsIn(err error, root string, schema *openapi3.Schema) (all []found) {
 	switch e := err.(type) {
 	case nil:

@@ -33,8 +33,8 @@ type operation struct {
 }
 
 // ParseDocument parses and validates the document in data, which is YAML; json is the same
-// document. Both are served. It fails if the document is invalid or needs something that
-// the edge does not support.
+// document. Both are served. It returns an error if the document is invalid or needs something
+// that the edge does not support.
 func ParseDocument(data, json []byte) (*Document, error) {
 	spec, err := openapi3.NewLoader().LoadFromData(data)
 	if err == nil {
@@ -73,8 +73,8 @@ func ParseDocument(data, json []byte) (*Document, error) {
 	return d, nil
 }
 
-// newOperation prepares the operation o, and adds the parameters of its path to it. It fails
-// if o needs something that the edge does not support.
+// newOperation prepares the operation o, and adds the parameters of its path to it. It returns
+// an error if o needs something that the edge does not support.
 func (d *Document) newOperation(
 	method, path string, o *openapi3.Operation, ofPath openapi3.Parameters,
 ) (*operation, error) {
@@ -113,7 +113,7 @@ func (d *Document) newOperation(
 	return op, err
 }
 
-// unsupported matches forms, and media types that the generated code would not recognise.
+// unsupported matches forms, and media types that the generated code would not recognize.
 var unsupported = regexp.MustCompile(`^multipart/|^application/x-www-form-urlencoded|^\*|[A-Z; ]`)
 
 // checkBodies returns an error for media types that the edge or the generated code does not
@@ -137,7 +137,7 @@ func isJSON(mediaType string) bool {
 	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
 }
 
-// checkServed returns an error for a parameter that checkText cannot read.
+// checkServed returns an error for a parameter that checkText does not support.
 func checkServed(p *openapi3.Parameter) error {
 	method, err := p.SerializationMethod()
 	if err == nil && p.Schema != nil && p.In != openapi3.ParameterInCookie {

@@ -7,7 +7,7 @@
 //	...
 //	handler, err := edge.New(document, service, edge.Options{Name: "books", Logger: logger})
 //
-// An operation gets a known caller (CallerOf) and values that match the document. It
+// An operation gets an authenticated caller (CallerOf) and values that match the document. It
 // returns a generated response or an error of package fault. Its context ends after
 // Options.Timeout.
 //
@@ -73,13 +73,13 @@ type Options struct {
 	LogBlocked     func() bool // reports whether the log cannot be written; may be nil
 	Metrics        prometheus.Registerer
 	URL            string        // where the handler is served, such as http://127.0.0.1:8080; may be empty
-	PublicURL      string        // where clients reach the document's base path through a proxy, a URI
+	PublicURL      string        // public URI of the base path; may be empty
 	TrustedProxies []net.IPNet   // their X-Forwarded-For is trusted; on Unix sockets it always is
 	MaxBody        int64         // bytes of a request body; 0 means DefaultMaxBody
-	Timeout        time.Duration // for the work on a request; 0 means DefaultTimeout
+	Timeout        time.Duration // of an operation; 0 means DefaultTimeout
 	MaxInFlight    int           // requests in flight; 0 means DefaultMaxInFlight
 	RateLimit      float64       // requests per second per key; 0 means no limit
-	AllowOrigins   []string      // of web pages that may use the operations (CORS); * stands for anything
+	AllowOrigins   []string      // of web pages that may use the operations (CORS); * matches anything
 	Docs           Docs          // the documentation page
 }
 
@@ -104,8 +104,8 @@ type Handler struct {
 	stopping atomic.Bool
 }
 
-// New returns the Handler of a document, whose operations service implements. It
-// fails if the document and the generated code do not match.
+// New returns the Handler of a document, whose operations service implements. It returns an
+// error if the document and the generated code do not match.
 func New(document *Document, service Service, o Options) (*Handler, error) {
 	if o.LogBlocked == nil {
 		o.LogBlocked = func() bool { return false }
@@ -140,11 +140,11 @@ func (h *Handler) Base() string { return h.document.Base }
 // DocsPath returns the path of the documentation page, or "" without one.
 func (h *Handler) DocsPath() string { return h.options.Docs.Path }
 
-// Stopping makes /readyz say that the server stops, and responses end their connections.
+// Stopping makes /readyz fail and responses close their connections.
 func (h *Handler) Stopping() { h.stopping.Store(true) }
 
-// ServeHTTP implements http.Handler. It sets the headers of every response. Echo routes on the
-// decoded path, so that /books/%31 is /books/1. An encoded slash is data, and keeps the raw path.
+// ServeHTTP implements http.Handler. It sets the headers of every response. Echo routes by the
+// decoded path, in which /books/%31 is /books/1, unless an encoded slash is part of a parameter.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header, base := w.Header(), h.document.Base
 	header.Set("X-Request-Id", requestID(r))
@@ -158,7 +158,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.echo.ServeHTTP(w, r)
 }
 
-// noSniff and noStore are header values that all responses share.
+// Shared header values.
 var noSniff, noStore = []string{"nosniff"}, []string{"no-store"}
 
 // routes adds the middleware, which runs in this order, and the routes.
@@ -223,9 +223,9 @@ func wholePath(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// addOperations registers the generated routes, and a HEAD route for each GET. It fails
-// if they are not those of the document, or if one has no middleware and so would need no
-// key.
+// addOperations registers the generated routes, and a HEAD route for each GET. It returns an
+// error if they are not those of the document, or if one has no middleware and so would need
+// no key.
 func (h *Handler) addOperations() error {
 	middleware, documented := map[string][]echo.MiddlewareFunc{}, map[string]bool{}
 	for id, op := range h.document.operations {
@@ -236,7 +236,7 @@ func (h *Handler) addOperations() error {
 	h.echo.OnAddRouteHandler = func(_ string, r echo.Route, handle echo.HandlerFunc, m []echo.MiddlewareFunc) {
 		switch r.Method {
 		case http.MethodHead:
-			return // added below
+			return // of a GET
 		case http.MethodGet:
 			h.echo.HEAD(r.Path, handle, m...)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// messages has the messages of errors that come without one, by their kinds.
+// messages are the default messages of the kinds.
 var messages = map[fault.Kind]string{
 	fault.Unauthorized:   "a valid API key is required, sent as Authorization: Bearer API_KEY",
 	fault.Forbidden:      "this API key may only read; the operation needs one that may write",
@@ -21,7 +21,7 @@ var messages = map[fault.Kind]string{
 }
 
 // faultOf returns the *fault.Error in err's tree. It translates an error of Echo, without its
-// text, and any other error is Internal.
+// text; any other error is Internal.
 func (h *Handler) faultOf(err error) *fault.Error {
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e

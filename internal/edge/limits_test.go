@@ -111,7 +111,7 @@ func TestDecoding(t *testing.T) {
 	})
 }
 
-// TestSlowBody checks that a request whose body has not arrived holds no place.
+// TestSlowBody checks that a request takes no place before its body has arrived.
 func TestSlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Options{MaxInFlight: 1, MaxBody: 13})

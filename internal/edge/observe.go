@@ -21,7 +21,7 @@ import (
 // status is known.
 func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		start, connection := time.Now(), c.Request().Context() // which ends with it
+		start, connection := time.Now(), c.Request().Context() // canceled if the client leaves
 		c.Response().Before(func() { h.announceClose(c) })
 		h.metrics.inFlight.Inc()
 		err := next(c)
@@ -42,14 +42,14 @@ func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		status := strconv.Itoa(c.Response().Status)
 		h.metrics.requests.WithLabelValues(operation, status).Observe(time.Since(start).Seconds())
 		if cut {
-			panic(http.ErrAbortHandler) // ends the connection, so that the client does not take the response as complete
+			panic(http.ErrAbortHandler) // closes the connection, so the client sees that the response is incomplete
 		}
 		return nil
 	}
 }
 
-// announceClose has net/http close the connection after the response if the server stops, or if the
-// body of the request was left unread: net/http would read it before it sends the response.
+// announceClose closes the connection after the response if the server is stopping, or if the
+// body was not read: otherwise net/http reads the body first.
 func (h *Handler) announceClose(c echo.Context) {
 	r := c.Request()
 	if h.stopping.Load() || r.ContentLength != 0 && requestOf(r.Context()).body == nil {
@@ -67,7 +67,7 @@ func (h *Handler) logRequest(c echo.Context, routed *request, err error, start t
 	if !log.Enabled(r.Context(), level) {
 		return
 	}
-	path := (&url.URL{Path: cmp.Or(r.URL.Path, "/")}).EscapedPath() // in one spelling, so that the log finds keys in it
+	path := (&url.URL{Path: cmp.Or(r.URL.Path, "/")}).EscapedPath() // in one spelling, in which the log can find keys
 	line := slog.NewRecord(now, level, "request", 0)                // Logger would look up its caller
 	line.AddAttrs(
 		slog.String("method", r.Method),
@@ -91,7 +91,7 @@ func (h *Handler) logRequest(c echo.Context, routed *request, err error, start t
 	if err != nil && level > slog.LevelInfo {
 		line.AddAttrs(slog.String("error", err.Error()))
 	}
-	_ = log.Handle(r.Context(), line) // there is no other place to say that it failed
+	_ = log.Handle(r.Context(), line) // nowhere else to report an error
 }
 
 // levelOf returns the log level of a request: error if the service failed, warning

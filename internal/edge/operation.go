@@ -56,7 +56,7 @@ type request struct {
 	client    string // the ID of the caller or, if the operation needs no key, the address
 	body      []byte
 	schema    *openapi3.Schema // of the body; may be nil
-	failed    bool             // after its response had begun
+	failed    bool             // after its response began
 }
 
 type requestKey struct{}
@@ -78,9 +78,8 @@ func requestOf(ctx context.Context) *request {
 // the operation needs no key.
 func CallerOf(ctx context.Context) Caller { return requestOf(ctx).caller }
 
-// serve answers the request. The body is read before the request takes a place, because it may
-// arrive slowly. An invalid request is rejected once it has a place, so that a 503 comes before
-// a 400.
+// serve answers the request. It reads the body before it waits for a place, because the body may
+// arrive slowly, but rejects an invalid request only afterwards: a 503 comes before a 400.
 func (r *request) serve(ctx context.Context, generated echo.HandlerFunc) error {
 	if err := r.identify(ctx); err != nil {
 		return err
@@ -99,8 +98,8 @@ func (r *request) serve(ctx context.Context, generated echo.HandlerFunc) error {
 	})
 }
 
-// identify finds the caller and the client. With an error, the caller has an ID if the token was
-// recognised.
+// identify authenticates the caller. If it returns an error, the caller has an ID if the token is
+// known.
 func (r *request) identify(ctx context.Context) (err error) {
 	if r.op.public {
 		r.client = r.c.RealIP()

@@ -62,7 +62,7 @@ func (h *Handler) addPublic(path, name string, handle echo.HandlerFunc) {
 	})
 }
 
-// ready returns an Unavailable error unless the server is ready.
+// ready returns an Unavailable error if the server cannot serve requests.
 func (h *Handler) ready(ctx context.Context) error {
 	switch {
 	case h.stopping.Load():
@@ -70,7 +70,7 @@ func (h *Handler) ready(ctx context.Context) error {
 	case h.options.LogBlocked():
 		return fault.New(fault.Unavailable, "the log cannot be written")
 	}
-	_, err, _ := h.probes.Do("", func() (any, error) { // concurrent probes share one check, because they need no key
+	_, err, _ := h.probes.Do("", func() (any, error) { // probes need no key, so concurrent ones share a check
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
 		return nil, h.service.Ready(ctx)
@@ -81,8 +81,8 @@ func (h *Handler) ready(ctx context.Context) error {
 	return nil
 }
 
-// addFiles adds the document, as YAML and as JSON, and its page if there is one. The only
-// server of the document is the address that clients use.
+// addFiles adds the document, as YAML and as JSON, with the address that clients use as its
+// only server, and the documentation page if there is one.
 func (h *Handler) addFiles() error {
 	address := cmp.Or(h.options.PublicURL, h.options.URL+h.document.Base, "/")
 	for path, text := range map[string][]byte{"/openapi.yaml": h.document.raw, "/openapi.json": h.document.json} {
@@ -99,16 +99,16 @@ func (h *Handler) addFiles() error {
 	return nil
 }
 
-// lineBreak matches the ends of lines in YAML. The other two match what follows a value: empty
-// lines and comments in a block, other characters than a bracket in JSON.
+// lineBreak matches a line break of YAML. The other two match what may follow the servers: empty
+// lines and comments in a block, anything but a bracket in JSON.
 var (
 	lineBreak  = regexp.MustCompile("\r\n|[\n\r\u0085\u2028\u2029]")
 	afterBlock = regexp.MustCompile(`(\r?\n[ \t]*(#.*)?)*$`)
 	afterList  = regexp.MustCompile(`[^\]]*$`)
 )
 
-// withServer returns a document, as YAML or JSON, with one server in place of all. No other
-// byte changes.
+// withServer returns a document, in YAML or JSON, with its servers replaced by one. No other byte
+// changes.
 func withServer(text []byte, address string) ([]byte, error) {
 	var document yaml.Node
 	if err := yaml.Load(text, &document); err != nil {
@@ -120,7 +120,7 @@ func withServer(text []byte, address string) ([]byte, error) {
 		server, separator, after = `"servers": [{"url": "`+address+`"}]`, ", ", afterList
 	}
 	for key < len(root.Content) && root.Content[key].Value != "servers" {
-		key += 2 // Content has keys and values in turn
+		key += 2 // keys and values alternate
 	}
 	if key == len(root.Content) {
 		first := offset(text, root.Content[0])
@@ -134,7 +134,7 @@ func withServer(text []byte, address string) ([]byte, error) {
 	return slices.Concat(text[:start], []byte(server), text[end:]), nil
 }
 
-// offset returns where a node begins in the text.
+// offset returns the index of a node in the text.
 func offset(text []byte, n *yaml.Node) int {
 	rest := lineBreak.Split(string(text), n.Line)[n.Line-1]
 	return len(text) - len(rest) + len(string([]rune(rest)[:n.Column-1]))

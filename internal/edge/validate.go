@@ -31,7 +31,7 @@ const maxDepth = 100
 var (
 	// numberForm matches a number as JSON writes it.
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
-	// offsetForm matches a time with a space in place of the + of its offset.
+	// offsetForm matches a time whose + has become a space.
 	offsetForm = regexp.MustCompile(`:\d\d(\.\d+)? \d\d:\d\d$`)
 )
 
@@ -78,7 +78,7 @@ func (op *operation) validateParameters(c echo.Context) error {
 }
 
 // isMalformed reports whether a query string has an error. Only an escape, a semicolon or a
-// great length can cause one: without these, the string is not parsed a second time.
+// great length can cause one; other strings are not parsed twice.
 func isMalformed(query string) bool {
 	if len(query) < 8<<10 && !strings.ContainsAny(query, "%;") {
 		return false
@@ -87,8 +87,8 @@ func isMalformed(query string) bool {
 	return err != nil
 }
 
-// checkText checks what openapi3filter does not: that a parameter is given once, written as
-// in JSON, and in UTF-8. It returns what is wrong, or "".
+// checkText checks what openapi3filter does not: that a parameter is given once, that numbers
+// are written as in JSON, and text in UTF-8. It returns what is wrong, or "".
 func checkText(schema *openapi3.Schema, values []string) string {
 	if schema.Type.Is("array") {
 		schema = schema.Items.Value
@@ -217,15 +217,15 @@ func (h *Handler) Bind(into any, c echo.Context) error {
 	return decodeBody(r.schema, r.body, into)
 }
 
-// decodeBody validates a JSON body and decodes it into its Go type. The error is written
-// for the client.
+// decodeBody validates a JSON body and decodes it into its Go type. Its errors are for the
+// client.
 func decodeBody(schema *openapi3.Schema, body []byte, into any) error {
 	var value any
 	if err := json.Unmarshal(body, &value, json.WithUnmarshalers(jsonValues)); err != nil {
 		return fault.New(fault.InvalidBody, describeSyntax(err, body))
 	}
 	options := []openapi3.SchemaValidationOption{openapi3.VisitAsRequest(), openapi3.MultiErrors()}
-	if bytes.Count(body, []byte(",")) > 1000 { // so many values may have so many faults that the first must do
+	if bytes.Count(body, []byte(",")) > 1000 { // all of them may be wrong: look only for the first fault
 		options = options[:1]
 	}
 	undecodable, invalid := json.Unmarshal(body, into), schema.VisitJSON(value, options...)
@@ -237,8 +237,8 @@ func decodeBody(schema *openapi3.Schema, body []byte, into any) error {
 
 var errTooDeep = fmt.Errorf("the body must be nested at most %d levels deep", maxDepth)
 
-// jsonValues decodes numbers as text, since they may overflow float64, and limits the depth,
-// since the stack of a decoder grows with each level.
+// jsonValues decodes numbers as text, because they may overflow float64, and limits the depth,
+// because the decoder's stack grows with each level.
 var jsonValues = json.UnmarshalFromFunc(func(d *jsontext.Decoder, value *any) error {
 	switch kind := d.PeekKind(); {
 	case kind == '0':
@@ -248,5 +248,5 @@ var jsonValues = json.UnmarshalFromFunc(func(d *jsontext.Decoder, value *any) er
 	case d.StackDepth() == maxDepth && (kind == '{' || kind == '['):
 		return errTooDeep
 	}
-	return errors.ErrUnsupported // decoded as by default
+	return errors.ErrUnsupported // use the default
 })

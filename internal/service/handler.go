@@ -20,8 +20,8 @@ import (
 // challenges.
 const Name = "petstore"
 
-// Limits of a request. TestLimits compares openapi.yaml and deploy/ with them. A process that
-// stops waits 9 s for requests, so Timeout must be less.
+// Limits of a request. TestLimits compares openapi.yaml and deploy/ with them. A process that is
+// stopping waits 9 s for requests, so Timeout must be less.
 const (
 	MaxBody = edge.DefaultMaxBody // bytes
 	Timeout = edge.DefaultTimeout
@@ -33,8 +33,8 @@ type service struct {
 	keyring    *keys.Keyring
 }
 
-// NewHandler returns the handler of the document's operations on store. Requests are
-// authenticated by keyring. The public address may lack the document's base path.
+// NewHandler returns the handler of the document's operations on store. The keyring authenticates
+// requests. The document's base path is appended to the public address if missing.
 func NewHandler(store pets.Store, keyring *keys.Keyring, o edge.Options) (*edge.Handler, error) {
 	document, err := edge.ParseDocument(gen.Document, gen.DocumentJSON)
 	if err != nil {
