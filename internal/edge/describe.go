@@ -23,56 +23,51 @@ const (
 )
 
 // describe tells the client why a value does not match its schema or its Go type: one sentence
-// for each wrong part. It begins with the path to the part, or with root if the whole value is
+// for each fault. It begins with the path to the wrong part, or with root if the whole value is
 // wrong.
 func describe(err error, root string, schema *openapi3.Schema) string {
-	message, described := "", map[string]bool{}
-	for _, f := range faultsIn(err, root, schema) {
-		sentence := f.place + " " + f.rule
-		switch {
-		case described[f.place]:
+	var message []string
+	size := 0
+	for _, sentence := range sentences(err, root, schema) {
+		if slices.Contains(message, sentence) {
 			continue
-		case message == "":
-			message = sentence
-		case len(described) == maxFaults || len(message)+len("; ")+len(sentence) > maxMessage:
-			return message
-		default:
-			message += "; " + sentence
 		}
-		described[f.place] = true
+		size += len(sentence) + len("; ")
+		if len(message) == maxFaults || len(message) > 0 && size > maxMessage {
+			break
+		}
+		message = append(message, sentence)
 	}
-	return cmp.Or(message, root+" does not match the document")
+	return cmp.Or(strings.Join(message, "; "), root+" does not match the document")
 }
 
-// found is a wrong part of a value, and the rule that it breaks.
-type found struct{ place, rule string }
-
-// faultsIn lists the wrong parts that the errors in err's tree report, and those within them.
-func faultsIn(err error, root string, schema *openapi3.Schema) (all []found) {
+// sentences returns a sentence for each fault in err's tree.
+func sentences(err error, root string, schema *openapi3.Schema) (all []string) {
 	switch e := err.(type) {
 	case nil:
 		return nil
 	case openapi3.MultiError:
 		for _, each := range e {
-			all = append(all, faultsIn(each, root, schema)...)
+			all = append(all, sentences(each, root, schema)...)
 		}
 		return all
 	case *openapi3.SchemaError:
 		if e.SchemaField == "allOf" {
 			break // it wraps the errors of its parts
 		}
-		path, rule := e.JSONPointer(), describeRule(e)
+		path := e.JSONPointer()
+		sentence := place(root, path) + " " + describeRule(e)
 		if e.Value == nil && len(path) == 1 && !slices.Contains(schema.Required, path[0]) {
-			rule += ", which may be left out"
+			sentence += ", which may be left out"
 		}
-		return []found{{place(root, path), rule}}
+		return []string{sentence}
 	case *json.SemanticError:
 		if e.GoType == nil || !reflect.Zero(e.GoType).CanInt() || e.JSONKind != '0' {
 			return nil
 		}
-		return []found{{placeOf(e.JSONPointer), describeInteger(e.GoType.Bits())}} // the schema accepts 7.0
+		return []string{placeOf(e.JSONPointer) + " " + describeInteger(e.GoType.Bits())} // the schema accepts 7.0
 	}
-	return faultsIn(errors.Unwrap(err), root, schema)
+	return sentences(errors.Unwrap(err), root, schema)
 }
 
 // describeSyntax tells the client what is wrong with the syntax of a body.

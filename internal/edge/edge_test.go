@@ -180,7 +180,6 @@ func TestNewRefuses(t *testing.T) {
 		"an invalid document":        {"type: boolean", "type: bool", "bool"},
 		"an address that is none":    {"http://127.0.0.1", "http://[::1", "the first of servers"},
 		"servers of a path":          {"/version:", "/version:\n    servers: [{url: /}]", "/version: servers must be"},
-		"servers of an operation":    {"operationId: getVersion", "servers: [{url: /}]", "/version: servers must be"},
 		"no operationId":             {"operationId: getBook", "summary: x", "operationId is missing"},
 		"a key that is optional":     {"security: [{bearer: []}]", "security: [{bearer: []}, {}]", "security must be one bearer scheme"},
 		"security by nothing":        {"security: [{bearer: []}]", "security: [{}]", "security must be one bearer scheme"},
@@ -192,14 +191,11 @@ func TestNewRefuses(t *testing.T) {
 		"an object as a parameter":   {"sold, in: query, schema: {type: boolean}", "sold, in: query, schema: {type: object}", "the parameter sold must be a string,"},
 		"a parameter without a type": {"items: {type: integer}", "items: {allOf: [{type: integer}]}", "the parameter level must be a string,"},
 		"content as a parameter":     {"sold, in: query, schema: {type: boolean}", "sold, in: query, content: {text/plain: {}}", "the parameter sold must be a string,"},
-		"a file outside":             {"#/components/schemas/Book", "book.yaml", "book.yaml"},
 		"two other media types":      {"image/*: {", "image/*: {}, text/*: {", "the body has [image/* text/*]"},
 		"one that begins another":    {"text/plain: {", "application/json-patch+json: {", "the body has [application/json application/json-patch+json text/*]"},
 		"JSON without a schema":      {"application/merge-patch+json: {schema: {$ref: '#/components/schemas/Book'}}", "application/json: {}", "JSON with a schema"},
 		"a form":                     {"image/*", "application/x-www-form-urlencoded", "no forms"},
-		"another form":               {"image/*", "multipart/form-data", "no forms"},
 		"a parameter of a type":      {"image/*", "text/plain; charset=utf-8", "without parameters"},
-		"a media type in capitals":   {"image/*", "image/PNG", "in lower case"},
 		"an invalid date":            {"'2030-12-05'", "'soon'", "needs x-sunset, a date"},
 		"an unknown operationId":     {"operationId: getBook", "operationId: getTome", "[GET /v1/books/:id] has no middleware"},
 		"another path":               {"/books/{id}:", "/tomes/{id}:", "only the document has [GET /v1/tomes/:id], and only the generated code has [GET /v1/books/:id]"},
@@ -269,19 +265,17 @@ func TestServers(t *testing.T) {
 		assert(t, string(got) == want && err == nil, "%q: got %q, %v, want %q", text, got, err, want)
 	}
 
-	s := newServer(t, Options{})
 	bare := strings.Replace(books, "  - url: http://127.0.0.1:8080/v1/\n", "", 1)
-	for o, want := range map[*Options]string{{}: "/", {URL: "http://localhost:8"}: "http://localhost:8", {PublicURL: "https://a.example/b"}: "https://a.example/b"} {
-		if err := s.open(bare, *o); err != nil {
+	for address, o := range map[string]Options{"/": {}, "http://localhost:8": {URL: "http://localhost:8"}, "https://a.example/b": {PublicURL: "https://a.example/b"}} {
+		s := newServer(t, Options{})
+		if err := s.open(bare, o); err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range []string{"/openapi.yaml", "/openapi.json"} {
-			got, want := s.send("GET "+path, "").Body.String(), strings.Replace(bare, "servers:", "servers:\n  - url: "+want, 1)
-			assert(t, got == want, "%s: got %.200s, want %.200s", path, got, want)
+		want := strings.Replace(bare, "servers:", "servers:\n  - url: "+address, 1)
+		for path, want := range map[string]string{"/openapi.yaml": want, "/openapi.json": want, "/books": `""`, "/v1/books": "are under /\""} {
+			got := s.send("GET "+path, "").Body.String()
+			assert(t, strings.Contains(got, want), "%s: got %.200s, want %.200s", path, got, want)
 		}
-		wantError(t, s.send("GET /v1/books", ""), fault.NotFound, "there is nothing at this path; the operations are under /")
-		w := s.send("GET /books", "")
-		assert(t, w.Code == 200, "got %d, want 200", w.Code)
 	}
 }
 

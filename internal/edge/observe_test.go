@@ -83,38 +83,30 @@ func TestMetrics(t *testing.T) {
 // TestIncompleteResponse checks that a response that fails halfway ends the connection, and is
 // logged as an error unless the client has left.
 func TestIncompleteResponse(t *testing.T) {
-	for name, test := range map[string]struct {
-		fail func(c echo.Context) error
-		log  string
-	}{
-		"an error": {func(echo.Context) error { return errors.New("no file") }, `"level":"ERROR" "status":200 "error":"no`},
-		"a panic":  {func(echo.Context) error { panic("no file") }, `"level":"ERROR" "status":200 "error":"panic:`},
-		"a client that left": {func(c echo.Context) (err error) {
+	for level, fail := range map[string]func(echo.Context) error{
+		"ERROR": func(echo.Context) error { return errors.New("no file") },
+		"INFO": func(c echo.Context) (err error) { // the client leaves
 			for err == nil {
 				_, err = c.Response().Write(make([]byte, 1<<20))
 			}
 			return err
-		}, `"level":"INFO" "status":200`},
+		},
 	} {
 		s := newServer(t, Options{})
 		s.handle = func(c echo.Context) error {
 			_, _ = c.Response().Write([]byte("half"))
 			c.Response().Flush()
-			return test.fail(c)
+			return fail(c)
 		}
 		server := httptest.NewServer(s)
-		r, _ := http.NewRequest(http.MethodGet, server.URL+"/v1/version", nil)
-		response, err := server.Client().Do(r)
+		response, err := http.Get(server.URL + "/v1/version")
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := io.ReadAll(io.LimitReader(response.Body, 5))
-		complete := string(text) == "half" && err == nil
-		assert(t, !complete, "%s: got a complete response, want one that breaks off", name)
+		_, err = io.CopyN(io.Discard, response.Body, 5)
 		_ = response.Body.Close()
 		server.Close()
-		for part := range strings.FieldsSeq(test.log) {
-			assert(t, strings.Contains(s.log.String(), part), "%s: log: got %s, want %s in it", name, &s.log, part)
-		}
+		assert(t, level == "INFO" || errors.Is(err, io.ErrUnexpectedEOF), "got error %v, want a response that breaks off", err)
+		assert(t, strings.Contains(s.log.String(), `"level":"`+level), "log: got %s, want %s", &s.log, level)
 	}
 }

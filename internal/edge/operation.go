@@ -163,14 +163,6 @@ func (r *request) admit() (*share, error) {
 	return r.h.inFlight.enter(r.client)
 }
 
-// read validates the parameters, and reads the body.
-func (r *request) read() error {
-	if err := r.op.validateParameters(r.c); err != nil {
-		return err
-	}
-	return r.readBody()
-}
-
 // answer calls the generated code.
 func (r *request) answer(generated echo.HandlerFunc) error {
 	if err := generated(r.c); err != nil || r.c.Response().Committed {

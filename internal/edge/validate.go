@@ -116,8 +116,12 @@ func checkText(schema *openapi3.Schema, values []string) string {
 	return ""
 }
 
-// readBody reads the body, if the operation takes one, and validates it if it is text.
-func (r *request) readBody() error {
+// read validates the parameters and, if the operation takes a body, reads it. It also validates
+// text; see Bind for JSON.
+func (r *request) read() error {
+	if err := r.op.validateParameters(r.c); err != nil {
+		return err
+	}
 	sent, limit := r.c.Request(), r.h.options.MaxBody
 	if r.op.RequestBody == nil || sent.ContentLength == 0 && !r.op.RequestBody.Value.Required {
 		return nil
@@ -143,7 +147,7 @@ func (r *request) readBody() error {
 	}
 	r.body = body
 	if isJSON(mediaType) || len(body) == 0 {
-		return nil // see Bind
+		return nil
 	}
 	sent.Body = io.NopCloser(bytes.NewReader(body)) // where the generated code reads it
 	return checkTextBody(r.schema, body)
