@@ -180,6 +180,7 @@ func TestNewRefuses(t *testing.T) {
 		"an invalid document":        {"type: boolean", "type: bool", "bool"},
 		"an address that is none":    {"http://127.0.0.1", "http://[::1", "the first of servers"},
 		"servers of a path":          {"/version:", "/version:\n    servers: [{url: /}]", "/version: servers must be"},
+		"servers of an operation":    {"operationId: getVersion", "operationId: getVersion\n      servers: [{url: /}]", "/version: servers must be"},
 		"no operationId":             {"operationId: getBook", "summary: x", "operationId is missing"},
 		"a key that is optional":     {"security: [{bearer: []}]", "security: [{bearer: []}, {}]", "security must be one bearer scheme"},
 		"security by nothing":        {"security: [{bearer: []}]", "security: [{}]", "security must be one bearer scheme"},
