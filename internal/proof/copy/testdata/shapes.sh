@@ -215,23 +215,23 @@ type chart struct {
 	picture []byte
 }
 
-var charts struct {
+var charts = struct {
 	sync.Mutex
-	all []*chart // the index is the identifier less one
-}
+	all map[*operations][]*chart // the index is the identifier less one
+}{all: map[*operations][]*chart{}}
 
 // change replaces a chart by what f makes of a copy, unless f fails.
-func change(id int64, f func(*chart) error) (*chart, error) {
+func (o *operations) change(id int64, f func(*chart) error) (*chart, error) {
 	charts.Lock()
 	defer charts.Unlock()
-	if id < 1 || id > int64(len(charts.all)) {
+	if id < 1 || id > int64(len(charts.all[o])) {
 		return nil, fault.New(fault.NotFound, fmt.Sprintf("there is no chart with id %d", id))
 	}
-	c := *charts.all[id-1]
+	c := *charts.all[o][id-1]
 	if err := f(&c); err != nil {
 		return nil, err
 	}
-	charts.all[id-1] = &c
+	charts.all[o][id-1] = &c
 	return &c, nil
 }
 
@@ -239,14 +239,14 @@ func (o *operations) CreateChart(_ context.Context, request api.CreateChartReque
 	b := request.Body
 	charts.Lock()
 	defer charts.Unlock()
-	c := api.Chart{ID: int64(len(charts.all)) + 1, Title: b.Title, Unit: api.ChartUnit(valueOr(b.Unit, "kg")), Doses: b.Doses, ChangedAt: time.Now().UTC()}
+	c := api.Chart{ID: int64(len(charts.all[o])) + 1, Title: b.Title, Unit: api.ChartUnit(valueOr(b.Unit, "kg")), Doses: b.Doses, ChangedAt: time.Now().UTC()}
 	if b.Author != nil {
 		c.Author = &struct {
 			Name *string `json:"name,omitempty"`
 		}{b.Author.Name}
 	}
 	c.ClosedAt.SetNull()
-	charts.all = append(charts.all, &chart{c, nil})
+	charts.all[o] = append(charts.all[o], &chart{c, nil})
 	location := fmt.Sprint(o.base, "/charts/", c.ID)
 	return api.CreateChart201JSONResponse{Body: c, Headers: api.CreateChart201ResponseHeaders{Location: &location}}, nil
 }
@@ -255,7 +255,7 @@ func (o *operations) ListCharts(_ context.Context, request api.ListChartsRequest
 	charts.Lock()
 	defer charts.Unlock()
 	p := request.Params
-	limit, sort, step, last := valueOr(p.Limit, 10), valueOr(p.Sort, "id"), 1, int64(len(charts.all))
+	limit, sort, step, last := valueOr(p.Limit, 10), valueOr(p.Sort, "id"), 1, int64(len(charts.all[o]))
 	at := int(valueOr(p.After, 0))
 	if sort == "-id" {
 		step = -1
@@ -266,20 +266,20 @@ func (o *operations) ListCharts(_ context.Context, request api.ListChartsRequest
 	response := api.ListCharts200JSONResponse{Body: api.Charts{}}
 	for ; at >= 0 && at < int(last); at += step {
 		if len(response.Body) == int(limit) {
-			link := fmt.Sprintf(`<%s/charts?limit=%d&sort=%s&after=%d>; rel="next"`, o.base, limit, sort, charts.all[at-step].ID)
+			link := fmt.Sprintf(`<%s/charts?limit=%d&sort=%s&after=%d>; rel="next"`, o.base, limit, sort, charts.all[o][at-step].ID)
 			if p.Sort == nil {
-				link = fmt.Sprintf(`<%s/charts?limit=%d&after=%d>; rel="next"`, o.base, limit, charts.all[at-step].ID)
+				link = fmt.Sprintf(`<%s/charts?limit=%d&after=%d>; rel="next"`, o.base, limit, charts.all[o][at-step].ID)
 			}
 			response.Headers.Link = &link
 			break
 		}
-		response.Body = append(response.Body, charts.all[at].Chart)
+		response.Body = append(response.Body, charts.all[o][at].Chart)
 	}
 	return response, nil
 }
 
 func (o *operations) GetChart(_ context.Context, request api.GetChartRequestObject) (api.GetChartResponseObject, error) {
-	c, err := change(request.ChartID, func(*chart) error { return nil })
+	c, err := o.change(request.ChartID, func(*chart) error { return nil })
 	if err != nil {
 		return nil, err
 	}
@@ -288,7 +288,7 @@ func (o *operations) GetChart(_ context.Context, request api.GetChartRequestObje
 
 func (o *operations) ChangeChart(_ context.Context, request api.ChangeChartRequestObject) (api.ChangeChartResponseObject, error) {
 	b := request.Body
-	c, err := change(request.ChartID, func(c *chart) error {
+	c, err := o.change(request.ChartID, func(c *chart) error {
 		c.Title, c.ChangedAt = valueOr(b.Title, c.Title), time.Now().UTC()
 		if b.Unit.IsSpecified() {
 			c.Unit = "kg"
@@ -317,7 +317,7 @@ func (o *operations) ChangeChart(_ context.Context, request api.ChangeChartReque
 }
 
 func (o *operations) CloseChart(_ context.Context, request api.CloseChartRequestObject) (api.CloseChartResponseObject, error) {
-	c, err := change(request.ChartID, func(c *chart) error {
+	c, err := o.change(request.ChartID, func(c *chart) error {
 		if !c.ClosedAt.IsNull() {
 			return fault.New(pets.Conflict, "the chart is closed")
 		}
@@ -343,7 +343,7 @@ func (o *operations) PutPicture(_ context.Context, request api.PutPictureRequest
 			return nil, fault.New(fault.InvalidBody, "the body must be a picture")
 		}
 	}
-	_, err := change(request.ChartID, func(c *chart) error {
+	_, err := o.change(request.ChartID, func(c *chart) error {
 		var buf bytes.Buffer
 		defer func() { c.picture = buf.Bytes() }()
 		return png.Encode(&buf, picture)
@@ -355,7 +355,7 @@ func (o *operations) PutPicture(_ context.Context, request api.PutPictureRequest
 }
 
 func (o *operations) GetPicture(_ context.Context, request api.GetPictureRequestObject) (api.GetPictureResponseObject, error) {
-	c, err := change(request.ChartID, func(c *chart) error {
+	c, err := o.change(request.ChartID, func(c *chart) error {
 		if c.picture == nil {
 			return fault.New(fault.NotFound, "the chart has no picture")
 		}
