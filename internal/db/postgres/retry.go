@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	outageWait    = 3 * time.Second  // how long to wait for a connection, and to retry a call that was not executed
-	callTimeout   = 10 * time.Second // for a call whose context has no earlier deadline
-	retryPause    = 50 * time.Millisecond
+	outageWait  = 3 * time.Second  // how long to wait for a connection, and to retry a call that was not executed
+	callTimeout = 10 * time.Second // for a call whose context has no earlier deadline
+	retryPause  = 50 * time.Millisecond
+
 	bridgedOutage = 30 * time.Second // how long Ping succeeds while the server is unreachable
 	closeTimeout  = 5 * time.Second  // leaves a process that stops the time to say what failed
 )
