@@ -99,11 +99,10 @@ measured
 run $page 'Backup and restore' 'VACUUM FULL'
 grep '^id,' /root/pets.csv
 fails grep '^1,' /root/pets.csv
-dump=$(ls /var/lib/petstore/backups | tail -n 1)
-(eval "$(page $page 'Backup and restore' pg_restore | sed "s/petstore-2[0-9-]*\.dump/$dump/")")
+(run $page 'Backup and restore' pg_restore)
 
 # A key is in no dump and no log. Another database than the one that pg_dump knows is not dumped.
-fails grep -F "$KEY" <(pg_restore -f - "/var/lib/petstore/backups/$dump")
+fails grep -F "$KEY" <(pg_restore -f - /var/lib/petstore/backups/*.dump)
 fails grep -F "$KEY" <(journalctl)
 echo PETSTORE_STORE=postgres:///restored >>/etc/petstore/petstore.env
 fails systemctl start petstore-backup
