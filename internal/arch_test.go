@@ -303,7 +303,7 @@ func TestLimits(t *testing.T) {
 		{"openapi.yaml", "at least 24 hours"}, // as storetest
 		{"openapi.yaml", "up to 10 s later"},
 		{"openapi.yaml", "knew 10 s before"},
-		{"internal/db/postgres/retry.go", "callTimeout   = 10 * time.Second"}, // a pet appears in time
+		{"internal/db/postgres/retry.go", "callTimeout = 10 * time.Second"}, // a pet appears in time
 		{"README.md", fmt.Sprintf("reach %d KiB", names)},
 		{page, fmt.Sprintf("| body | %d KiB", size)},
 		{page, fmt.Sprintf("| work on a request | %v s", seconds)},
