@@ -41,90 +41,6 @@ var nouns = map[string]string{
 	"key": "", "status": "", "func": "", "a.b": "",
 }
 
-// folder has the service in a folder of a larger repository.
-const folder = `
-	trap 'rm -rf $big' EXIT
-	big=$(mktemp -d)
-	git archive --prefix=petstore/ HEAD | tar -xC $big
-	cd $big/petstore
-	git init -q ..
-	make drift
-	.github/rename.sh example.com/library shelfd book bsk 2>&1 | grep 'a larger repository'
-`
-
-// beforehand adds a vendored file and a tag, and sets what a user may have set in git.
-const beforehand = `
-	mkdir -p vendor/pets
-	echo 'package  pets' >vendor/pets/pets.go
-	git add -f vendor
-	git commit -qm vendor
-	git tag v1.4.0
-	export GOFLAGS=-mod=mod GIT_CONFIG_COUNT=3 GIT_CONFIG_KEY_0=diff.noprefix GIT_CONFIG_VALUE_0=true
-	export GIT_CONFIG_KEY_1=color.ui GIT_CONFIG_VALUE_1=always GIT_CONFIG_KEY_2=diff.external GIT_CONFIG_VALUE_2=false
-`
-
-// afterwards checks that nothing but the vendored file has a name of the original, and makes the examples
-// of the pages.
-const afterwards = `
-	unset GIT_CONFIG_COUNT
-	grep 'package  pets' vendor/pets/pets.go
-	[ -z "$(git tag)" ]
-	make drift
-	{ git ls-files ':!vendor'; git grep --cached -I '' ':!vendor' ':!*LICENSE*' ':!*-lock.json' ':!*.sum' \
-		':!.github/rename.sh' ':!.github/update.sh'; } | grep -iE 'p[e]t|p[s]k' && exit 1
-	git commit -qm renamed
-	for chapter in visits tags tokens; do
-		bash -x .github/guide.sh $chapter` + vet + `git reset -q --hard
-		git clean -qfd
-	done
-`
-
-// update changes an engine in a renamed copy and removes another, and updates it after changes of
-// the same engines: first on other lines, then on the same. What it refuses comes last.
-const update = `
-	sed -i '1i // Ours.' internal/fault/fault.go
-	git rm -rq internal/db/postgres
-	git commit -qam ours
-	up=$(mktemp -d)
-	trap 'rm -rf $up' EXIT
-	git clone -q --no-hardlinks -c user.name=up -c user.email=up . $up
-	cd $up
-	git checkout -q HEAD~2
-	echo '// Fixed.' | tee -a internal/fault/fault.go >>internal/db/postgres/retry.go
-	printf 'package edge\n\nimport _ "%s/internal/fault"\n' $(go list -m) >internal/edge/new.go
-	git rm -q internal/keys/keys_test.go
-	sed -i '/^### Engines/a - fault is fixed.' .github/CHANGELOG.md
-	sed -i 's/^go 1.*/go 1.99.0/' go.mod
-	git add -A
-	git commit -qm fixed
-	cd -
-	(tar() { false; }; export -f tar; .github/update.sh $up) && exit 1
-	[ -z "$(git status --porcelain)" ]
-	.github/update.sh $up >out
-	grep 'fault is fixed' out
-	grep 'go get go@1.99.0 && go mod tidy' out
-	grep '// Ours' internal/fault/fault.go
-	grep '// Fixed' internal/fault/fault.go
-	go vet ./internal/edge
-	[ ! -e internal/db/postgres ] && [ ! -e internal/keys/keys_test.go ]
-	git commit -qm updated
-	.github/update.sh $up | grep 'nothing new'
-	sed -i '1i // Theirs.' $up/internal/fault/fault.go
-	git -C $up commit -qam theirs
-	.github/update.sh $up >out && exit 1
-	grep '^<<<<<<<' internal/fault/fault.go
-	eval "$(sed -n 's/.*To give up: //p' out)"
-	[ -z "$(git status --porcelain -uno)" ]
-	.github/update.sh . 2>&1 | grep 'has been renamed, too'
-	git init -q $up/other
-	git -C $up/other -c user.name=other -c user.email=other commit -q --allow-empty -m other
-	.github/update.sh $up/other 2>&1 | grep 'does not have the commit'
-	sed -i 's/ book / book#;1eid>pwn# /' .github/upstream
-	git commit -qam evil
-	.github/update.sh $up 2>&1 | grep 'must consist of a-z'
-	[ ! -e pwn ]
-`
-
 // TestCopy runs the blocks one after the other in one clone, so that Go remembers the results
 // of tests that a part does not concern.
 func TestCopy(t *testing.T) {
@@ -160,9 +76,7 @@ func TestCopy(t *testing.T) {
 			test(noun, rename+"\ngo test ./gen/... ./internal/"+plural+" ./internal/service ./internal/proof/contract")
 		}
 	}
-	test("folder", folder)
-	rename := regexp.MustCompile(`(?m)^\.github/rename\.sh .*`).FindString(string(page))
-	test("renamed", beforehand+rename+always+afterwards+update)
+	test("renamed", "bash -ex internal/proof/copy/testdata/renamed.sh")
 }
 
 // run runs commands in a folder.
