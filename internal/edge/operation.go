@@ -34,8 +34,8 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 					}
 				})
 			}
-			// net/http cancels the context of a request even if the client has closed
-			// only its side of the connection and still reads.
+			// net/http cancels the context of a request even if the client has closed only its
+			// side of the connection and still reads.
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), h.options.Timeout)
 			defer cancel()
 			r := &request{operation: op.OperationID, h: h, op: op, c: c}
@@ -45,8 +45,7 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 	}
 }
 
-// request is a request once it is routed. If its path is outside the document, it has only the
-// first field.
+// request is a routed request. If its path is outside the document, only operation is set.
 type request struct {
 	operation string // its operationId, or the name of the path
 	h         *Handler
@@ -100,7 +99,7 @@ func (r *request) serve(ctx context.Context, generated echo.HandlerFunc) error {
 
 // identify authenticates the caller. If it returns an error, the caller has an ID if the token is
 // known.
-func (r *request) identify(ctx context.Context) (err error) {
+func (r *request) identify(ctx context.Context) error {
 	if r.op.public {
 		r.client = r.c.RealIP()
 		return nil
