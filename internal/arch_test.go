@@ -239,14 +239,11 @@ func TestReadme(t *testing.T) {
 	page, listed := text("README.md"), map[string]bool{}
 	rows := regexp.MustCompile("\n\\| `(\\w+)`(, deprecated)?.* \\| `([A-Z]+ [^?` ]+)")
 	for _, m := range rows.FindAllStringSubmatch(page, -1) {
-		listed[m[1]+m[2]+": "+m[3]] = true
+		listed[fmt.Sprintf("%s: %s, deprecated: %t", m[1], m[3], m[2] != "")] = true
 	}
 	for path, item := range example.OpenAPI().Paths.Map() {
 		for method, o := range item.Operations() {
-			row := o.OperationID + ": " + method + " " + path
-			if o.Deprecated {
-				row = o.OperationID + ", deprecated: " + method + " " + path
-			}
+			row := fmt.Sprintf("%s: %s %s, deprecated: %t", o.OperationID, method, path, o.Deprecated)
 			if !listed[row] {
 				t.Errorf("README.md: the table of operations lacks %s", row)
 			}

@@ -81,9 +81,6 @@ var (
 
 func random(all []string) string { return strings.TrimSpace(all[rand.IntN(len(all))]) }
 
-// collectors are the settings of the garbage collector: petstore's, which is the first, and Go's default.
-var collectors = []string{"250", "100"}
-
 // BenchmarkPetstore prints the requests per second of petstore and of the other server.
 func BenchmarkPetstore(b *testing.B) {
 	cpuinfo, _ := os.ReadFile("/proc/cpuinfo")
@@ -98,34 +95,30 @@ func BenchmarkPetstore(b *testing.B) {
 	for _, kind := range slices.Sorted(maps.Keys(program.Stores)) {
 		b.Run(kind, func(b *testing.B) {
 			newAddress := program.Stores[kind](b)
-			type load struct {
-				operation string
-				server    int // petstore is 0
-			}
-			rates := map[load][]float64{} // of each round
+			rates := make([][3][]float64, len(operations)) // of each operation and server, one for each round
 			for round := range *rounds {
 				b.Run(fmt.Sprint(round+1), func(b *testing.B) {
 					servers := []string{program.FreeAddress(b)}
 					program.Serve(b, nil, servers[0], "--store", newAddress(), "--log-format", "json")
-					for _, gogc := range collectors {
+					for _, gogc := range []string{"250", "100"} { // petstore's setting, and Go's default
 						servers = append(servers, startPeer(b, newAddress(), gogc))
 					}
 					for _, addr := range servers {
 						fill(b, addr)
 					}
-					for _, o := range operations {
+					for i, o := range operations {
 						requests := writeRequests(b, o.random)
-						for i, addr := range servers {
-							rates[load{o.name, i}] = append(rates[load{o.name, i}], saturate(b, addr, requests))
+						for j, addr := range servers {
+							rates[i][j] = append(rates[i][j], saturate(b, addr, requests))
 						}
 					}
 				})
 			}
-			for _, o := range operations {
-				petstore := rates[load{o.name, 0}]
+			for i, o := range operations {
+				petstore := rates[i][0]
 				fmt.Printf("| %s | %s | %.0f |", kind, o.name, quantile(petstore, 0.5))
-				for i := range collectors {
-					others, ratios := rates[load{o.name, i + 1}], []float64{}
+				for _, others := range rates[i][1:] {
+					var ratios []float64
 					for round, n := range petstore {
 						ratios = append(ratios, others[round]/n)
 					}
