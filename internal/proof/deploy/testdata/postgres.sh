@@ -84,7 +84,7 @@ super -c "ALTER SYSTEM SET synchronous_standby_names = 'absent'" -c 'SELECT pg_r
 waits SyncRep super -c 'ALTER SYSTEM RESET synchronous_standby_names' -c 'SELECT pg_reload_conf()'
 sql -c 'BEGIN' -c 'LOCK TABLE petstore.pets' -c 'SELECT pg_sleep(600)' -d pets &
 sleeper="FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-until super -c "SELECT pid $sleeper" | grep .; do sleep 0.2; done
+until super -c "SELECT pid $sleeper" | grep '^[0-9]'; do sleep 0.2; done
 waits 'relation *| {[0-9]' super -c "SELECT pg_terminate_backend(pid) $sleeper"
 
 # Back up, and restore into another database, where identifiers continue far above. What the
