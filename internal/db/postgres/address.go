@@ -16,11 +16,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// What holds unless the address sets it.
+// Defaults, unless the address sets them.
 const (
 	maxConns       = 16          // for writes, and as many for reads; PostgreSQL allows 100 in all
 	maxIdleTime    = time.Minute // other processes may want the connection
-	connectTimeout = time.Second // for one host of several, with login and checks; well below outageWait
+	connectTimeout = time.Second // for one host, including login and checks; several hosts must fit into outageWait
 )
 
 // parse parses the address of a database. Its errors do not contain the password.

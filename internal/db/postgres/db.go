@@ -1,5 +1,5 @@
 // Package postgres connects to a PostgreSQL database, which any number of processes may use at
-// once. It knows no tables: its caller gives it a Schema. README.md says what it promises.
+// once. The caller passes the tables in a Schema. README.md lists what it promises.
 package postgres
 
 import (

@@ -20,7 +20,7 @@ import (
 )
 
 // TestFaultUnderLoad makes the primary fail while 16 clients insert notes and one is idle. The
-// remaining server must hold every acknowledged note exactly once.
+// remaining server must have every acknowledged note exactly once.
 func TestFaultUnderLoad(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(t *testing.T, primary *pgtest.Server){
@@ -33,7 +33,7 @@ func TestFaultUnderLoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			primary, standby := pgtest.Pair(t)
-			refused(t, standby.Address("postgres"), "the server is a standby")
+			rejects(t, standby.Address("postgres"), "the server is a standby")
 			address := strings.Replace(primary.Address("postgres"), primary.Host(), primary.Host()+","+standby.Host(), 1)
 			l, quiet := pgtest.Load(t, mustOpen(t, address).insert), mustOpen(t, address)
 			quiet.mustInsert(t)
@@ -49,8 +49,8 @@ func TestFaultUnderLoad(t *testing.T) {
 	}
 }
 
-// TestOldPrimary promotes a standby while the primary goes on: this gets no writes once a process,
-// or another one that starts, has seen the new one.
+// TestOldPrimary promotes a standby while the primary keeps running. The old primary gets no writes
+// once a process has seen the new one, nor from a process that starts.
 func TestOldPrimary(t *testing.T) {
 	t.Parallel()
 	old, primary := pgtest.Pair(t)
@@ -115,8 +115,8 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestCheck checks what is refused, at the start and by new connections, and that the metrics
-// tell the same.
+// TestCheck checks what is rejected, at the start and by new connections, and that the metrics
+// agree.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -160,7 +160,7 @@ func TestCheck(t *testing.T) {
 			says("Open with RequireSync", closed(strict, err), cmp.Or(c.write, c.sync))
 			if err == nil {
 				got := figures(t, strict)
-				if _, told := got["postgres_sync"]; told || got["postgres_sync_required"] != 1 {
+				if _, found := got["postgres_sync"]; found || got["postgres_sync_required"] != 1 {
 					t.Errorf("the metrics once closed: got %v, want postgres_sync_required 1 and no postgres_sync", got)
 				}
 			}

@@ -40,10 +40,10 @@ func TestOpenRejects(t *testing.T) {
 		newer:                                                  "its schema is newer than this program: version 99, not 1",
 		here + "&nonsense=1":                                   `unrecognized configuration parameter "nonsense"`,
 	} {
-		refused(t, address, want)
+		rejects(t, address, want)
 	}
 	server.Hang()
-	refused(t, here, "set connect_timeout=SECONDS in the address")
+	rejects(t, here, "set connect_timeout=SECONDS in the address")
 }
 
 // TestRole opens a database as a role whose settings, limits and password are not the default,
@@ -218,9 +218,9 @@ func mustOpen(t testing.TB, address string, logger ...*slog.Logger) *DB {
 	return d
 }
 
-// refused checks that Open, OpenReader and Migrate fail with an error of one line that
+// rejects checks that Open, OpenReader and Migrate fail with an error of one line that
 // contains want, and no password.
-func refused(t *testing.T, address, want string) {
+func rejects(t *testing.T, address, want string) {
 	t.Helper()
 	_, _, migrateErr := notebook.Migrate(t.Context(), address, slog.New(slog.DiscardHandler))
 	for _, err := range []error{

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// session is what a new connection tells about its server, its database and its settings.
+// session describes the server, the database and the settings of a new connection.
 type session struct {
 	Backend  uint32 // the server's process
 	ReadOnly bool

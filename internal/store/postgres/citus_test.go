@@ -61,7 +61,7 @@ func emptyStore(t testing.TB, nodes []*pgtest.Server) string {
 func TestCitus(t *testing.T) {
 	nodes := newCluster(t, 2)
 	f := factory(func(t testing.TB) string { return emptyStore(t, nodes) })
-	f.Remove = nil // a removed pet looks like one whose commit goes on: the outcome stays unknown
+	f.Remove = nil // a removed pet looks like one whose commit is in progress: the outcome stays unknown
 	storetest.Run(t, f)
 }
 

@@ -99,7 +99,7 @@ func (s *Store) repeat(
 		err = c.QueryRow(ctx, selectPetOfKey, made.ID).Scan(append(fields(&made), nil)...)
 	}
 	if errors.Is(err, pgx.ErrNoRows) {
-		if s.Citus { // perhaps its commit goes on
+		if s.Citus { // its commit may still be in progress
 			return made, errors.New("the pet of the idempotency key is not visible")
 		}
 		err = pets.ErrRemoved
@@ -116,8 +116,8 @@ func explainInsert(err error) error {
 	return err
 }
 
-// ForgetIdempotencyKeys implements pets.Store. The DELETE repeats the time, so a newer row with
-// the same key stays. It is the server's time, read first because Citus allows no now() in a DELETE.
+// ForgetIdempotencyKeys implements pets.Store. The DELETE repeats the time, so a newer row with the
+// same key stays. The time is the server's; Citus allows no now() in a DELETE, so it is read first.
 func (s *Store) ForgetIdempotencyKeys(ctx context.Context, age time.Duration) (n int, err error) {
 	err = s.Write(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		var now time.Time
@@ -147,9 +147,9 @@ func (s *Store) Pet(ctx context.Context, id int64) (p pets.Pet, err error) {
 	return p, err
 }
 
-// Pets implements pets.Store. It selects one row more than the page may hold, to learn
+// Pets implements pets.Store. It selects one row more than the page may hold, to see
 // whether there is a next page. A walk may miss a pet that is committed behind it, because
-// identifiers are assigned earlier, but none that was acknowledged when it began.
+// identifiers are assigned earlier, but none that was acknowledged when the walk began.
 func (s *Store) Pets(ctx context.Context, q pets.ListQuery) (page pets.ListPage, err error) {
 	sql, args := selectList(q, s.Citus)
 	err = s.Read(ctx, func(ctx context.Context, c *pgx.Conn) error {

@@ -175,8 +175,8 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// TestOperatorFaults checks that errors which only the operator can mend are no outage, and
-// say what to mend.
+// TestOperatorFaults checks that errors which only the operator can fix are no outage, and say
+// what to fix.
 func TestOperatorFaults(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, pgtest.Start(t).Database(t))
@@ -189,7 +189,7 @@ func TestOperatorFaults(t *testing.T) {
 	storetest.Fill(t, s, 2)
 	pgtest.Exec(t, s.address, "SELECT setval("+sequence+", 1, false)")
 	for _, key := range []pets.IdempotencyKey{{}, once} {
-		internal("CreatePet with an identifier that is taken", create(t.Context(), s, key), "setval")
+		internal("CreatePet with an identifier in use", create(t.Context(), s, key), "setval")
 	}
 	if p := mustCreate(t, s, once); p.ID != 3 {
 		t.Errorf("CreatePet, then: got %v, want the id 3", p)
@@ -205,8 +205,8 @@ func TestOperatorFaults(t *testing.T) {
 	internal("Key with another format of bytea", err, "hash")
 }
 
-// TestLongNames checks that one pet more than the limit is sent, and no name which the page does not
-// hold. The contract has the rule where it ends.
+// TestLongNames checks that one pet more than the limit is sent, and no name beyond the page's
+// end. The contract has the rule where it ends.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, pgtest.Start(t).Database(t))

@@ -223,7 +223,7 @@ func (s *Server) Configure(t testing.TB, name, value string) {
 	Eventually(t, name+" "+value, func() bool {
 		return Query[string](t, s.Address("postgres"), "SELECT current_setting($1)", name) == value
 	})
-	// The checkpointer tells all sessions whether commits wait for a standby. It
+	// The checkpointer notifies all sessions whether commits wait for a standby. It
 	// has done so by the end of this checkpoint.
 	Exec(t, s.Address("postgres"), "CHECKPOINT")
 }
@@ -314,7 +314,7 @@ func EndSync(t testing.TB, address, function, statement string) bool {
 // Ledger records the outcome of inserts.
 type Ledger struct {
 	acknowledged atomic.Int64
-	ids          sync.Map // by name, the identifier of an acknowledged row, none of a refused one
+	ids          sync.Map // by name, the identifier of an acknowledged row, none of a rejected one
 
 	ended   atomic.Bool
 	clients sync.WaitGroup
@@ -354,7 +354,7 @@ func (l *Ledger) Wait(t testing.TB, n int64) {
 }
 
 // Check stops the clients and compares the ledger with a column of names in a table of the
-// database at address, which holds each acknowledged row once and no refused one.
+// database at address, which holds each acknowledged row once and no rejected one.
 func (l *Ledger) Check(t testing.TB, address, table, column string) {
 	t.Helper()
 	l.ended.Store(true)
