@@ -61,8 +61,7 @@ func readSession(ctx context.Context, c *pgconn.PgConn, schema Schema) (s sessio
 	return s, err
 }
 
-// validate stores the session of a new connection, for sessionOf. It rejects a standby and an old
-// primary, in which case pgx tries the next host of the address.
+// validate stores the session of a new connection, for sessionOf. After an error, pgx tries the next host.
 func (s Schema) validate(ctx context.Context, c *pgconn.PgConn, known *lineage) error {
 	seen, err := readSession(ctx, c, s)
 	if err == nil && seen.ReadOnly {
