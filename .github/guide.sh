@@ -887,7 +887,7 @@ func (s *suite) visits(t *testing.T) {
 		body := encode(object{"day": fmt.Sprintf("2026-10-%02d", day+1), "reason": text, "note": text})
 		made = s.try(t, testCase{send: "POST " + visits, body: body, want: "201", header: `ETag: ".+"`})
 	}
-	s.once(t, testCase{send: "POST " + visits, body: `{"day":"2026-11-21","reason":"fever"}`})
+	s.once(t, "POST "+visits, 409, func() string { return `{"day":"2026-11-21","reason":"fever"}` })
 	page, _ := s.page(t, visits+"?limit=2")
 	last := fmt.Sprintf("%s/%v", visits, page[1].(object)["id"])
 	got := made

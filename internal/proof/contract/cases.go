@@ -281,6 +281,7 @@ func (s *suite) retry(t *testing.T) {
 			}
 		}
 	}
+	s.once(t, "POST /v1/pets\nIdempotency-Key: "+s.run+"once", 422, func() string { return example.Body() })
 	body = example.Body()
 	others := []object{s.add(t, body), s.add(t, body)} // equal pets are two
 	if s.otherKey != "" {

@@ -423,7 +423,7 @@ func (s *suite) charts(t *testing.T) {
 	} {
 		s.try(t, c)
 	}
-	s.once(t, testCase{send: "POST " + location + "/close"})
+	s.once(t, "POST "+location+"/close", 409, func() string { return "" })
 }
 END
 sed -i 's/^	t.Run("Lists".*/\tt.Run("Charts", s.charts)\n&/' internal/proof/contract/contract.go
