@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: .github/guide.sh visits|tags|tokens
 # Makes the example of a chapter in this folder: "Add an operation" or "Add a property" of
-# CONTRIBUTING.md, or "Other credentials" of COPY.md. The code that the pages show is taken from them.
+# CONTRIBUTING.md, or "Other credentials" of COPY.md. It takes from them the code that they show.
 set -euo pipefail
 export LC_ALL=C
 [[ ${1-} =~ ^(visits|tags|tokens)$ ]] || { sed -n '2,4s/^# //p' "$0" >&2; exit 2; }

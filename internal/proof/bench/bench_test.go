@@ -5,7 +5,7 @@
 // with Echo's own middleware, on the same stores. `make bench` runs it, and prints the
 // table of README.md.
 //
-// Each round starts all servers anew, since two processes of one program differ by some percent:
+// Each round starts new servers, since two processes of one program differ by some percent:
 // petstore, the other server with petstore's setting of the garbage collector, and the other
 // server with Go's default. Each store then gets 20,000 pets. Requests are random. wrk sends each
 // server as many as it can serve, for three seconds, over 32 connections. The load and the servers
