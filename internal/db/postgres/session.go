@@ -119,7 +119,7 @@ func (l *lineage) check(s session) error {
 }
 
 func (l *lineage) logOnce(level slog.Level, text string, c *pgconn.PgConn, err error) {
-	host := c.Conn().RemoteAddr()
+	host := c.Conn().RemoteAddr().String()
 	if _, logged := l.logged.LoadOrStore(fmt.Sprint(host, err), true); !logged {
 		l.logger.Log(context.Background(), level, text, "host", host, "error", err)
 	}
