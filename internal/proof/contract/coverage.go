@@ -303,7 +303,7 @@ func (s *suite) checkShown(t *testing.T, got response, route *routers.Route, sen
 		want, wasSent := s.written[place]
 		wasSent = wasSent && (place != "" || s.media == got.Header.Get("Content-Type"))
 		if wasSent && got.body != "" && slices.Contains(s.paths, path) {
-			got.assert(t, shown[place] == want, "%s: got %s, want %s as it was sent, or by default", place, shown[place], want)
+			got.assert(t, shown[place] == want, "%s: got %.300s, want %.300s as it was sent, or by default", place, shown[place], want)
 		}
 	}
 }
