@@ -100,6 +100,8 @@ need-%:
 PACKAGES_npm       := nodejs npm
 PACKAGES_docker    := docker.io
 PACKAGES_ip        := iproute2
+PACKAGES_javac     := default-jdk-headless
+PACKAGES_mvn       := maven
 PACKAGES_promtool  := prometheus
 PACKAGES_systemctl := systemd
 need-venv: need-python3
@@ -109,7 +111,7 @@ need-version: # make ignores that version.sh has failed
 need-root:
 	@[ "$$(id -u)" = 0 ] || command -v sudo >/dev/null || { echo 'This needs root, or sudo.' >&2; exit 1; }
 
-NEEDS_SDK    := need-npm need-venv need-curl
+NEEDS_SDK    := $(addprefix need-,npm venv curl javac mvn)
 NEEDS_DEPLOY := need-root $(addprefix need-,dpkg systemctl ip podman podman-compose runc nginx promtool sqlite3 curl openssl)
 
 .bin/linters: $(LINTERS)/package.json $(LINTERS)/package-lock.json | need-npm

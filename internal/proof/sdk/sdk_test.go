@@ -2,7 +2,7 @@
 
 // Package sdk runs the programs and commands of .github/CLIENTS.md, and the commands in
 // the description of the document, as they stand. `make sdk` runs it; it needs curl,
-// Node.js with npm, Python with venv, and a network.
+// Node.js with npm, Python with venv, a JDK with Maven, and a network.
 package sdk
 
 import (
@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -37,6 +38,7 @@ func TestPrograms(t *testing.T) {
 		{"Go", "go", "main.go", "go vet .", ""},
 		{"TypeScript", "ts", "main.ts", exact, " 9007199254740993n\n"},
 		{"Python", "python", "main.py", "pip install --quiet mypy==2.4.1 && mypy --strict main.py", ""},
+		{"Java", "java", "Main.java", "true", ""},
 	} {
 		t.Run(language.name, func(t *testing.T) {
 			t.Parallel()
@@ -57,33 +59,30 @@ func TestPrograms(t *testing.T) {
 			if got, err := shell(t, dir, serve(t, service), program.Key, language.more); err != nil || !strings.Contains(got, language.says) {
 				t.Errorf("got %s (%v), want %q", got, err, language.says)
 			}
-			for _, c := range []struct {
-				what      string
-				h         http.HandlerFunc
-				key, want string
-			}{
-				{"an unknown key", service, "unknown", "a valid API key is required"},
-				{"an error of a proxy", proxy(http.StatusBadGateway), program.Key, "502"},
-				{"a success of a proxy", proxy(http.StatusOK), program.Key, "<h1>|html"},
-				{"pages that never end", func(w http.ResponseWriter, r *http.Request) {
-					r.URL.RawQuery = "limit=2"
-					service(w, r)
-				}, program.Key, "no further pets"},
-				{"responses that are always cut", func(w http.ResponseWriter, r *http.Request) { sendHalf(w, r, service) }, program.Key, ""},
+			for _, c := range []struct{ fault, key, want string }{
+				{"", "unknown", "a valid API key is required"},
+				{"502", program.Key, "502"},
+				{"200", program.Key, "<h1>|html"},
+				{"500", program.Key, "500"}, // asks to wait for a day
+				{"null", program.Key, ""},
+				{"no pet", program.Key, ""},
+				{"half a pet", program.Key, ""},
+				{"same page", program.Key, "no further pets"},
+				{"length", program.Key, ""},
 			} {
-				got, err := shell(t, dir, serve(t, c.h), c.key, run)
+				got, err := shell(t, dir, serve(t, proxy(service, c.fault)), c.key, run)
 				if err == nil || !regexp.MustCompile(c.want).MatchString(got) || strings.Count(got, "Zoë 1.") > 2 {
-					t.Errorf("%s: got %s (%v), want a failure with %q in it", c.what, got, err, c.want)
+					t.Errorf("%s: got %s (%v), want a failure with %q in it", c.fault, got, err, c.want)
 				}
 			}
 		})
 	}
 }
 
-// TestDescription tests that each command in the description of the document is one of the page,
+// TestDescription tests that each command in the document is one of the page,
 // which TestPrograms runs, or generates a client for Go.
 func TestDescription(t *testing.T) {
-	commands := regexp.MustCompile("(?m)^- (\\w+): `(.+)`$").FindAllStringSubmatch(example.OpenAPI().Info.Description, -1)
+	commands := regexp.MustCompile("(?m)^- (\\w+): `(.+)`$").FindAllStringSubmatch(example.OpenAPI().Tags[0].Description, -1)
 	if len(commands) != 3 {
 		t.Errorf("got %q, want a command each for Go, TypeScript and Python", commands)
 	}
@@ -98,58 +97,84 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// newService returns a service with 300 pets, and its store. It refuses the first two
-// requests for a second each, cuts the second page, stops within the third, loses the
-// response of the first create, and cuts that of the second.
+// newService returns a service with 300 pets, and its store, behind a proxy with many faults. It
+// reports requests before the end of Retry-After, and commands that show the key to other accounts.
 func newService(t *testing.T) (*memory.Store, http.HandlerFunc) {
 	store := memory.New()
 	for n := range 300 {
 		_, _ = store.CreatePet(t.Context(), example.Named(fmt.Sprintf("Zoë %d.", n+1)), pets.IdempotencyKey{}) // never fails
 	}
 	h := program.NewHandler(store, nil)
-	var requests, creates atomic.Int32
-	var refused time.Time
+	var reads, creates, notBefore atomic.Int64 // the last in Unix seconds
 	return store, func(w http.ResponseWriter, r *http.Request) {
-		switch n := requests.Add(1); {
-		case !strings.HasPrefix(r.URL.Path, example.Base()):
-			requests.Add(-1) // the document
-			h.ServeHTTP(w, r)
-		case n <= 3 && time.Since(refused) < time.Second:
-			t.Errorf("got a request %v after one that was to be repeated a second later", time.Since(refused))
-		case n <= 2:
-			refused = time.Now()
-			w.Header().Set("Retry-After", "1")
-			http.Error(w, "<h1>Later</h1>", []int{http.StatusTooManyRequests, http.StatusServiceUnavailable}[n-1])
-		case n == 4, r.Method == http.MethodPost && creates.Add(1) == 2:
-			sendHalf(w, r, h)
-		case n == 6:
-			sendHalf(w, r, h)
-			_ = http.NewResponseController(w).Flush()
-			<-r.Context().Done() // the client gives up
-		case r.Method == http.MethodPost && creates.Load() == 1:
-			h.ServeHTTP(httptest.NewRecorder(), r)
-			panic(http.ErrAbortHandler)
-		default:
-			h.ServeHTTP(w, r)
+		count, faults := &reads, []string{"429", "503", "lost", "", "length", "chunked", "close", "", "stall", "502", "504", ""}
+		if r.Method == http.MethodPost {
+			count, faults = &creates, []string{"504", "close", "lost"}
 		}
+		fault := ""
+		if strings.HasPrefix(r.URL.Path, example.Base()) { // not the document
+			if n := int(count.Add(1)); n <= len(faults) {
+				fault = faults[n-1]
+			}
+		}
+		if now := time.Now().Unix(); now < notBefore.Load() {
+			t.Errorf("got a request at %d, want none before %d", now, notBefore.Load())
+		}
+		if fault == "429" || fault == "503" {
+			notBefore.Store(time.Now().Unix() + 2)
+		}
+		commands, _ := filepath.Glob("/proc/*/cmdline")
+		for _, file := range commands {
+			if command, _ := os.ReadFile(file); strings.Contains(string(command), program.Key) {
+				t.Errorf("got the key in %q", command)
+			}
+		}
+		proxy(h, fault)(w, r)
 	}
 }
 
-// sendHalf sends half of a response of h. net/http closes the connection when the caller returns.
-func sendHalf(w http.ResponseWriter, r *http.Request, h http.Handler) {
-	whole := httptest.NewRecorder()
-	h.ServeHTTP(whole, r)
-	maps.Copy(w.Header(), whole.Header())
-	w.Header().Set("Content-Length", strconv.Itoa(whole.Body.Len()))
-	w.WriteHeader(whole.Code)
-	_, _ = w.Write(whole.Body.Next(whole.Body.Len() / 2))
-}
-
-// proxy answers like a proxy that does not reach the service.
-func proxy(status int) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
+// proxy passes requests on to h, and their responses without Link and with a fault.
+func proxy(h http.Handler, fault string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if fault == "same page" {
+			r.URL.RawQuery = "limit=2"
+		}
+		whole := httptest.NewRecorder()
+		h.ServeHTTP(whole, r)
+		maps.Copy(w.Header(), whole.Header())
+		w.Header().Del("Link")
+		status, body := whole.Code, whole.Body.String()
+		half, isCut := body[:len(body)/2], slices.Contains([]string{"length", "stall", "chunked", "close", "lost"}, fault)
+		if code, err := strconv.Atoi(fault); err == nil {
+			status, body = code, "<h1>Bad Gateway</h1>"
+			date := time.Now().Add(2 * time.Second).UTC().Format(http.TimeFormat)
+			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("Retry-After", map[string]string{"429": "2", "503": date, "500": "86400"}[fault])
+		}
+		switch {
+		case fault == "lost":
+			panic(http.ErrAbortHandler) // closes the connection
+		case fault == "length", fault == "stall":
+			w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		case fault == "close":
+			w.Header().Set("Connection", "close")
+		case fault == "null":
+			body = fault
+		case fault == "no pet" && r.Method == http.MethodPost:
+			half = ""
+		}
+		if isCut || strings.HasSuffix(fault, " pet") && r.Method == http.MethodPost {
+			body = half
+		}
 		w.WriteHeader(status)
-		_, _ = io.WriteString(w, "<h1>Bad Gateway</h1>")
+		_, _ = io.WriteString(w, body)
+		if isCut {
+			_ = http.NewResponseController(w).Flush()
+			if fault == "stall" {
+				<-r.Context().Done() // the client times out
+			}
+			panic(http.ErrAbortHandler)
+		}
 	}
 }
 
