@@ -147,7 +147,7 @@ schemathesis: .bin/schemathesis build ## send random requests with Schemathesis
 	.bin/schemathesis/bin/python -m schemathesis.cli --config-file $(FUZZER)/schemathesis.toml run openapi.yaml --url "$$PETSTORE_URL" $(if $(SEED),--seed $(SEED))
 
 sdk: $(NEEDS_SDK) ## run the programs and commands of .github/CLIENTS.md; needs a network
-	go test -count=1 -tags sdk -timeout 10m ./internal/proof/sdk/...
+	go test -count=1 -tags sdk -timeout 20m ./internal/proof/sdk/...
 
 copy: ## run guide.sh and the commands of COPY.md: rename the service, remove parts of it, update engines
 	go test -count=1 -tags copy -timeout 20m ./internal/proof/copy

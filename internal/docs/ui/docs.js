@@ -1,5 +1,8 @@
-// Shows the document with Scalar. docs.css mends faults for which it has no option.
+// Shows the document with Scalar. docs.css fixes what it has no option for.
 'use strict'
+
+// Scalar then renders all operations at once, not when they are scrolled to: Tab reaches them.
+delete window.IntersectionObserver
 
 const place = document.querySelector('#docs').dataset
 const here = new URL(place.base.replace(/^\//, '') || '.', location.href).href.replace(/\/$/, '')

@@ -45,6 +45,24 @@ func TestDocs(t *testing.T) {
 	})
 }
 
+// TestTab tests that the Tab key alone reaches the button of an operation.
+func TestTab(t *testing.T) {
+	p := newTab(t, "", "")
+	p.do(chromedp.Navigate(p.url + "/docs"))
+	operations := 0
+	for _, item := range example.OpenAPI().Paths.Map() {
+		operations += len(item.Operations())
+	}
+	p.until(fmt.Sprintf(`document.querySelectorAll(".show-api-client-button").length === %d`, operations)) // before any scrolling
+	button := fmt.Sprintf(`document.activeElement.matches('[id$="tag/%s"] .show-api-client-button')`, id(example.Operations().Post))
+	for n := 0; !eval[bool](p, button); n++ {
+		if n > 200 {
+			t.Fatal("got no button after 200 times Tab")
+		}
+		p.do(chromedp.KeyEvent(kb.Tab))
+	}
+}
+
 // tryOperation creates a pet on the page of a service behind a proxy that strips prefix,
 // in a viewport of a width.
 func tryOperation(t *testing.T, prefix string, width int, viewport chromedp.Action[chromedp.Void]) {
