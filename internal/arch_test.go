@@ -308,6 +308,7 @@ func TestLimits(t *testing.T) {
 		{page, fmt.Sprintf("| the header must arrive within | %d s", header)},
 		{page, fmt.Sprintf("| draining after SIGTERM (`--drain`) | %d s; the process ends within %d s more", drain, stop)},
 		{page, fmt.Sprintf("send %d requests per second", rate)},
+		{page, fmt.Sprintf("after %v s, they get a 500 or 503", seconds+7)},
 		{page, fmt.Sprintf("%d GB per day", 1+rate*86400*line/1e9)},
 		{page, fmt.Sprintf("may use %d MiB", number(t, unit, `MemoryMax=(\d+)M`))},
 		{page, fmt.Sprintf("GOMEMLIMIT=%dMiB", heap(page, `--memory (\d+)m`))},

@@ -172,7 +172,7 @@ func TestClientLimit(t *testing.T) {
 // proxy has the addresses of an nginx, and the files of its certificate and its log.
 type proxy struct{ https, http, certificate, log string }
 
-// clientAddress is the header in which a test's nginx is told the address of the client.
+// clientAddress is the header in which a test sends the address of the client to nginx.
 const clientAddress = "X-Client-Address"
 
 // socket returns an address where nothing listens.

@@ -12,27 +12,27 @@ has() { # PATTERN…: the answer has lines with them
 		grep -qi "$pattern" "$dir/answer" || { echo "HTTP/$version: got no $pattern in"; cat "$dir/answer"; exit 1; }
 	done
 }
-refused() { # STATUS PATTERN ARGS…: the request gets this status and an Error body
+rejected() { # STATUS PATTERN ARGS…: the request gets this status and an Error body
 	ask "${@:3}"
 	has "^HTTP/[12.]* $1" "^content-type: application/json" "\"code\":\"[a-z_]*\",\"message\":\".*\",\"status\":$1" "$2"
 }
 for version in 1.1 2; do
-	refused 405 '^allow:.*post' -X CONNECT "$https/v1/pets"
-	refused 405 '^allow:.*post' -X TRACE "$https/v1/pets"
-	refused 400 invalid_request -X CONNECT --request-target example.com:443 "$https"
-	refused 400 invalid_request --path-as-is "$https/../etc/passwd"
-	refused 404 not_found "$https/_nginx/400"
-	refused 413 payload_too_large --data-binary "@$dir/large" "$https/v1/pets"
+	rejected 405 '^allow:.*post' -X CONNECT "$https/v1/pets"
+	rejected 405 '^allow:.*post' -X TRACE "$https/v1/pets"
+	rejected 400 invalid_request -X CONNECT --request-target example.com:443 "$https"
+	rejected 400 invalid_request --path-as-is "$https/../etc/passwd"
+	rejected 404 not_found "$https/_nginx/400"
+	rejected 413 payload_too_large --data-binary "@$dir/large" "$https/v1/pets"
 	has '^x-request-id: ' '^strict-transport-security: '
 done
 version=1.1
-refused 431 '16 KiB' "$https/v1/pets?$long" # over HTTP/2, the connection ends
-refused 431 '16 KiB' -H "X: $long" "$https/v1/pets"
-refused 400 invalid_request -H 'a b: c' "$https/v1/pets"
-refused 400 'use https' "$http/v1/pets"
-refused 400 'use https' --data-binary "@$dir/large" "$http/v1/pets?a=b"
-refused 400 'use https' "$http/_nginx/http"
-refused 400 'use https' "http://$1/v1/pets"
+rejected 431 '16 KiB' "$https/v1/pets?$long" # over HTTP/2, the connection ends
+rejected 431 '16 KiB' -H "X: $long" "$https/v1/pets"
+rejected 400 invalid_request -H 'a b: c' "$https/v1/pets"
+rejected 400 'use https' "$http/v1/pets"
+rejected 400 'use https' --data-binary "@$dir/large" "$http/v1/pets?a=b"
+rejected 400 'use https' "$http/_nginx/http"
+rejected 400 'use https' "http://$1/v1/pets"
 for path in / /docs; do
 	ask -H 'Host: elsewhere.example' "$http$path"
 	has '^HTTP/1.1 308' "^location: https://pets.example.com$path"

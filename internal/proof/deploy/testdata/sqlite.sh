@@ -54,7 +54,7 @@ eval "$(page $page 'Backup and restore' DELETE | sed 's/id = 1/id = 2/')"
 fails grep unwanted $store*
 grep '^1,.*Frank' /root/pets.csv
 
-# The port of metrics is taken, and free again.
+# Another program has the port of metrics, and ends.
 runuser -u nobody -- setsid -w env PETSTORE_API_KEYS=a-key-of-another petstore serve --store memory: --addr 127.0.0.1:18080 --drain 0s &
 until petstore health --addr 127.0.0.1:18080; do sleep 0.1; done
 systemctl start petstore
