@@ -6,7 +6,7 @@
 // operation that is added gets its cases there. document.go tests what can be read from
 // the document, of any operation, and leaves out what it cannot judge. effects.go compares what can
 // be read before and after a case that writes. coverage.go compares responses with what was sent, and
-// names what no case has seen or sent.
+// names what no case has seen or sent. values.go compares JSON and other bodies.
 package contract
 
 import (

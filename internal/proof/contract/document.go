@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"mime"
-	"net/http"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -90,15 +88,6 @@ func jsonBody(content openapi3.Content) (media string, s *openapi3.Schema) {
 		}
 	}
 	return "", openapi3.NewSchema()
-}
-
-// bodyValue returns the value of a body: a text, unless it is JSON.
-func bodyValue(header http.Header, body string) any {
-	media, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
-	if jsonTypes.MatchString(media) {
-		return decode(body)
-	}
-	return body
 }
 
 // parameters tests of every operation that it refuses texts that are not valid for a
@@ -372,23 +361,4 @@ func invalidTexts(s *openapi3.Schema) (all []string) {
 		}
 	}
 	return all
-}
-
-// encode returns v as JSON.
-func encode(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // values of the document can be encoded
-	}
-	return string(text)
-}
-
-// decode decodes JSON and keeps numbers as written. It returns nil if text is no JSON.
-func decode(text string) (v any) {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	if d.Decode(&v) != nil || d.More() {
-		return nil
-	}
-	return v
 }
