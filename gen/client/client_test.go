@@ -216,7 +216,7 @@ func (tr *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {tr.after}}, Body: io.NopCloser(body)}, err
 }
 
-// TestRetriesSpread tests that clients that are refused at once do not come back at once.
+// TestRetriesSpread tests that clients that are rejected together spread out.
 func TestRetriesSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waits := map[time.Duration]bool{}

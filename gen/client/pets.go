@@ -21,7 +21,7 @@ import (
 // of 100, or of params.Limit, when the loop needs it. Each pet that existed when the loop
 // began is returned exactly once, even if others are added meanwhile.
 //
-// An error ends the loop. It is a *ResponseError if the service refused a request.
+// An error ends the loop. It is a *ResponseError if the service rejected a request.
 //
 // A pet may appear after one with a greater ID, within 10 s. To find new pets later, pass
 // as params.After the greatest ID that was known 10 s before the last loop began, and drop

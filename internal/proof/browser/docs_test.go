@@ -80,9 +80,9 @@ func tryOperation(t *testing.T, prefix string, width int, viewport chromedp.Acti
 	const large = "9007199254740993" // JavaScript would round it
 	integers := example.Integers(large)
 	p.create(example.BodyNamed(large, integers...), large, len(integers)+1)
-	const mended = `(([body, form, hint]) => body.getBoundingClientRect().top < innerHeight - 100 && form.clientWidth <= innerWidth && getComputedStyle(hint).right === '70px')(
+	const fixed = `(([body, form, hint]) => body.getBoundingClientRect().top < innerHeight - 100 && form.clientWidth <= innerWidth && getComputedStyle(hint).right === '70px')(
 		['.response-section-content-body', '.request-section-content .cm-editor', '.scalar-client [role=alert]'].map((s) => document.querySelector(s)))`
-	p.until(mended) // by docs.css
+	p.until(fixed) // by docs.css
 	stored := eval[string](p, `(async () => JSON.stringify([document.cookie, {...localStorage}, {...sessionStorage}, await indexedDB.databases()]))()`)
 	if strings.Contains(stored, program.Key) || !strings.HasSuffix(stored, ",[]]") {
 		t.Errorf("storage: got %s, want no API key and no database", stored)
