@@ -117,7 +117,7 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 		{cfg.server.Drain < 0, "--drain must not be negative"},
 		{(cfg.server.CertFile == "") != (cfg.server.KeyFile == ""), "set both --tls-cert and --tls-key: the files of a certificate and its private key"},
 		{min(connections, requests) < 1 || max(connections, requests) > 1e6, "--max-connections and --max-in-flight must be between 1 and 1000000"},
-		{rate != 0 && !(rate >= 0.001 && rate <= 1e6), "--rate-limit must be between 0.001 and 1000000, or 0 for no limit"}, // NaN, too
+		{rate != 0 && !(rate >= 0.01 && rate <= 1e6), "--rate-limit must be between 0.01 and 1000000, or 0 for no limit"}, // NaN, too
 		{!slices.Contains([]string{"auto", "text", "json"}, cfg.logFormat), "--log-format must be auto, text or json"},
 		{cfg.server.Profiles && cfg.adminAddr == "", "--pprof needs --admin-addr, where profiles are served"},
 		{cfg.open.RequireSync && !env.store.Standbys, "--require-sync needs a store whose server has standbys, such as PostgreSQL"},

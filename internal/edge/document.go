@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,10 +82,7 @@ func (d *Document) newOperation(
 	if o.OperationID == "" {
 		return nil, errors.New("the operationId is missing")
 	}
-	security := d.spec.Security
-	if o.Security != nil {
-		security = *o.Security
-	}
+	security := *cmp.Or(o.Security, &d.spec.Security)
 	if len(security) > 1 || len(security) == 1 && len(security[0]) != 1 {
 		return nil, fmt.Errorf("security must be one bearer scheme, or [] for an operation without a key, not %v", security)
 	}

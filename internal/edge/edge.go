@@ -119,11 +119,7 @@ func New(document *Document, service Service, o Options) (*Handler, error) {
 	}
 	h.metrics = newMetrics(h, o.Metrics)
 	if o.RateLimit > 0 {
-		interval := time.Duration(float64(time.Second) / o.RateLimit)
-		h.rates = middleware.NewRateLimiterMemoryStoreWithConfig(middleware.RateLimiterMemoryStoreConfig{
-			Rate:      rate.Limit(o.RateLimit), // the burst is the same, rounded up
-			ExpiresIn: max(middleware.DefaultRateLimiterMemoryStoreConfig.ExpiresIn, interval),
-		})
+		h.rates = middleware.NewRateLimiterMemoryStore(rate.Limit(o.RateLimit)) // the burst is the same, rounded up
 	}
 	h.echo.HTTPErrorHandler = h.writeError
 	h.echo.Binder = h

@@ -262,8 +262,8 @@ func TestServers(t *testing.T) {
 		"# x\na: 1\n":                                                      "# x\n" + yaml + "\na: 1\n",
 		`{"a": [1]}`:                                                       "{" + json + `, "a": [1]}`,
 	} {
-		got, err := withServer([]byte(text), "http://localhost/v1")
-		assert(t, string(got) == want && err == nil, "%q: got %q, %v, want %q", text, got, err, want)
+		got, err := withServer(text, "http://localhost/v1")
+		assert(t, got == want && err == nil, "%q: got %q, %v, want %q", text, got, err, want)
 	}
 
 	bare := strings.Replace(books, "  - url: http://127.0.0.1:8080/v1/\n", "", 1)

@@ -22,15 +22,17 @@ import (
 func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start, connection := time.Now(), c.Request().Context() // canceled if the client leaves
-		c.Response().Before(func() { h.announceClose(c) })
+		c.Response().Before(func() { h.completeHeader(c) })
 		h.metrics.inFlight.Inc()
 		err := next(c)
-		routed := requestOf(c.Request().Context())
 		cut := err != nil && c.Response().Committed
-		routed.failed = cut && connection.Err() == nil
+		if cut && connection.Err() != nil {
+			err = nil // the client left
+		}
 		if err != nil {
 			c.Error(err)
 		}
+		routed := requestOf(c.Request().Context())
 		if errors.Is(err, errOverloaded) {
 			h.metrics.shed.WithLabelValues("in_flight").Inc()
 		}
@@ -48,12 +50,16 @@ func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// announceClose closes the connection after the response if the server is stopping, or if the
-// body was not read: otherwise net/http reads the body first.
-func (h *Handler) announceClose(c echo.Context) {
-	r := c.Request()
-	if h.stopping.Load() || r.ContentLength != 0 && requestOf(r.Context()).body == nil {
-		c.Response().Header().Set("Connection", "close")
+// completeHeader adds the headers of a deprecated operation. It also closes the connection after
+// the response if the server is stopping, or if the body was not read: otherwise net/http reads
+// the body first.
+func (h *Handler) completeHeader(c echo.Context) {
+	header, routed := c.Response().Header(), requestOf(c.Request().Context())
+	for name, values := range routed.deprecation {
+		header[name] = append(values, header[name]...) // the generated code may have set Link
+	}
+	if h.stopping.Load() || c.Request().ContentLength != 0 && routed.body == nil {
+		header.Set("Connection", "close")
 	}
 }
 
@@ -94,13 +100,13 @@ func (h *Handler) logRequest(c echo.Context, routed *request, err error, start t
 	_ = log.Handle(r.Context(), line) // nowhere else to report an error
 }
 
-// levelOf returns the log level of a request: error if the service failed, warning
-// if it was overloaded or not ready, debug for probes.
+// levelOf returns the log level of a request: error if the service failed, perhaps after its
+// response began, warning if it was overloaded or not ready, debug for probes.
 func levelOf(status int, routed *request, err error) slog.Level {
 	switch {
 	case status == http.StatusServiceUnavailable && (routed.isProbe() || errors.Is(err, errOverloaded)):
 		return slog.LevelWarn
-	case status >= http.StatusInternalServerError || routed.failed:
+	case status >= http.StatusInternalServerError || status < http.StatusBadRequest && err != nil:
 		return slog.LevelError
 	case routed.isProbe():
 		return slog.LevelDebug

@@ -26,19 +26,11 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 	}
 	return func(generated echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			if deprecation != nil {
-				c.Response().Before(func() {
-					header := c.Response().Header()
-					for name, values := range deprecation {
-						header[name] = append(values, header[name]...) // the generated code may have set Link
-					}
-				})
-			}
 			// net/http cancels the context of a request even if the client has closed only its
 			// side of the connection and still reads.
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request().Context()), h.options.Timeout)
 			defer cancel()
-			r := &request{operation: op.OperationID, h: h, op: op, c: c}
+			r := &request{operation: op.OperationID, deprecation: deprecation, h: h, op: op, c: c}
 			r.start(ctx, c)
 			return r.serve(ctx, generated)
 		}
@@ -47,15 +39,15 @@ func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 
 // request is a routed request. If its path is outside the document, only operation is set.
 type request struct {
-	operation string // its operationId, or the name of the path
-	h         *Handler
-	op        *operation
-	c         echo.Context
-	caller    Caller
-	client    string // the ID of the caller or, if the operation needs no key, the address
-	body      []byte
-	schema    *openapi3.Schema // of the body; may be nil
-	failed    bool             // after its response began
+	operation   string      // its operationId, or the name of the path
+	deprecation http.Header // added to the response
+	h           *Handler
+	op          *operation
+	c           echo.Context
+	caller      Caller
+	client      string // the ID of the caller or, if the operation needs no key, the address
+	body        []byte
+	schema      *openapi3.Schema // of the body; may be nil
 }
 
 type requestKey struct{}

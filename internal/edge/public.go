@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -44,9 +43,7 @@ func (h *Handler) addProbes() {
 	})
 	h.echo.RouteNotFound("/", func(c echo.Context) error {
 		c.Response().Header().Add("Vary", "Accept")
-		method, accept := c.Request().Method, c.Request().Header.Get("Accept")
-		reads := method == http.MethodGet || method == http.MethodHead
-		if h.options.Docs.Path != "" && reads && strings.Contains(accept, "text/html") {
+		if h.options.Docs.Path != "" && strings.Contains(c.Request().Header.Get("Accept"), "text/html") {
 			return c.Redirect(http.StatusFound, h.docsURL)
 		}
 		return echo.ErrNotFound
@@ -86,12 +83,12 @@ func (h *Handler) ready(ctx context.Context) error {
 func (h *Handler) addFiles() error {
 	address := cmp.Or(h.options.PublicURL, h.options.URL+h.document.Base, "/")
 	for path, text := range map[string][]byte{"/openapi.yaml": h.document.raw, "/openapi.json": h.document.json} {
-		content, err := withServer(text, address)
+		content, err := withServer(string(text), address)
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		mediaType := strings.Replace(path, "/openapi.", "application/", 1)
-		h.addFile(File{path, mediaType, "default-src 'none'", content})
+		h.addFile(File{path, mediaType, "default-src 'none'", []byte(content)})
 	}
 	for _, file := range h.options.Docs.Files {
 		h.addFile(file)
@@ -109,34 +106,33 @@ var (
 
 // withServer returns a document, in YAML or JSON, with its servers replaced by one. No other byte
 // changes.
-func withServer(text []byte, address string) ([]byte, error) {
+func withServer(text, address string) (string, error) {
 	var document yaml.Node
-	if err := yaml.Load(text, &document); err != nil {
-		return nil, err
+	if err := yaml.Load([]byte(text), &document); err != nil {
+		return "", err
 	}
-	root, key := document.Content[0], 0
 	server, separator, after := "servers:\n  - url: "+address, "\n", afterBlock
-	if root.Style&yaml.FlowStyle != 0 {
+	if document.Content[0].Style&yaml.FlowStyle != 0 {
 		server, separator, after = `"servers": [{"url": "`+address+`"}]`, ", ", afterList
 	}
-	for key < len(root.Content) && root.Content[key].Value != "servers" {
-		key += 2 // keys and values alternate
+	keys := document.Content[0].Content // each is followed by its value
+	first := offset(text, keys[0])
+	for len(keys) > 0 && keys[0].Value != "servers" {
+		keys = keys[2:]
 	}
-	if key == len(root.Content) {
-		first := offset(text, root.Content[0])
-		return slices.Concat(text[:first], []byte(server+separator), text[first:]), nil
+	if len(keys) == 0 {
+		return text[:first] + server + separator + text[first:], nil
 	}
-	start, end := offset(text, root.Content[key]), len(text)
-	if key+2 < len(root.Content) {
-		end = offset(text, root.Content[key+2])
+	start, end := offset(text, keys[0]), len(text)
+	if len(keys) > 2 {
+		end = offset(text, keys[2])
 	}
-	end = start + after.FindIndex(text[start:end])[0]
-	return slices.Concat(text[:start], []byte(server), text[end:]), nil
+	return text[:start] + server + after.FindString(text[start:end]) + text[end:], nil
 }
 
 // offset returns the index of a node in the text.
-func offset(text []byte, n *yaml.Node) int {
-	rest := lineBreak.Split(string(text), n.Line)[n.Line-1]
+func offset(text string, n *yaml.Node) int {
+	rest := lineBreak.Split(text, n.Line)[n.Line-1]
 	return len(text) - len(rest) + len(string([]rune(rest)[:n.Column-1]))
 }
 

@@ -134,12 +134,12 @@ func (s *suite) bodies(t *testing.T) {
 			}
 		}
 		for _, c := range []testCase{
-			{send: "\nContent-Type: ", body: whole, says: "none"},
-			{send: "\nContent-Type: text/\tplain" + strings.Repeat("x", 300), body: whole, says: `text/\tplain`},
+			{send: "\nContent-Type: ", body: whole},
+			{send: "\nContent-Type: text/\tplain" + strings.Repeat("x", 300), body: whole},
 			{send: "\nContent-Type: application/json;;", body: whole},
 			{send: "\nContent-Type: application/vnd.api+json", body: whole},
 			{send: "\nContent-Type: application/json\nContent-Type: text/plain", body: whole},
-			{send: "\nContent-Encoding: gzip" + strings.Repeat("x", 300), body: whole, says: "gzip", header: "Accept-Encoding: identity"},
+			{send: "\nContent-Encoding: gzip" + strings.Repeat("x", 300), body: whole, header: "Accept-Encoding: identity"},
 			// The checks come in this order, after those of the key.
 			{send: "?%zz\nContent-Type: no/type", body: spaces, want: "400 invalid_parameter"},
 			{send: "\nContent-Type: no/type", body: spaces, want: "413 payload_too_large"},
