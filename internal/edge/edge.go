@@ -41,8 +41,7 @@ import (
 
 // Service implements the operations of a document.
 type Service interface {
-	// Register registers the generated routes below base, with the middleware
-	// of each operation:
+	// Register registers the generated routes below base, with the middleware of each operation:
 	//
 	//	api.RegisterHandlersWithOptions(e, handler,
 	//		api.RegisterHandlersOptions{BaseURL: base, OperationMiddlewares: operations})
@@ -219,9 +218,8 @@ func wholePath(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// addOperations registers the generated routes, and a HEAD route for each GET. It returns an
-// error if they are not those of the document, or if one has no middleware and so would need
-// no key.
+// addOperations registers the generated routes, and a HEAD route for each GET. It returns an error
+// if they are not those of the document, or if one has no middleware and so would need no key.
 func (h *Handler) addOperations() error {
 	middleware, documented := map[string][]echo.MiddlewareFunc{}, map[string]bool{}
 	for id, op := range h.document.operations {

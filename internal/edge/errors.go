@@ -77,9 +77,8 @@ const (
 	maxMessage = 600 // bytes, unless one sentence is longer
 )
 
-// describe tells the client why a value does not match its schema or its Go type: one sentence
-// for each fault. It begins with the path to the wrong part, or with root if the whole value is
-// wrong.
+// describe tells the client why a value does not match its schema or its Go type: one sentence for
+// each fault. It begins with the path to the wrong part, or with root if the whole value is wrong.
 func describe(err error, root string, schema *openapi3.Schema) string {
 	var message []string
 	size := 0

@@ -120,8 +120,7 @@ func (r *request) identify(ctx context.Context) error {
 	return nil
 }
 
-// challenge adds a WWW-Authenticate header (RFC 6750, section 3) to the response and
-// returns err.
+// challenge adds a WWW-Authenticate header (RFC 6750, section 3) to the response and returns err.
 func (r *request) challenge(code string, err *fault.Error) error {
 	value := `Bearer realm="` + r.h.options.Name + `"`
 	if code != "" {

@@ -209,8 +209,7 @@ func (h *Handler) Bind(into any, c echo.Context) error {
 	return decodeBody(r.schema, r.body, into)
 }
 
-// decodeBody validates a JSON body and decodes it into its Go type. Its errors are for the
-// client.
+// decodeBody validates a JSON body and decodes it into its Go type. Its errors are for the client.
 func decodeBody(schema *openapi3.Schema, body []byte, into any) error {
 	var value any
 	if err := json.Unmarshal(body, &value, json.WithUnmarshalers(jsonValues)); err != nil {
