@@ -50,8 +50,10 @@ func Listen(addr string) (net.Listener, error) {
 		return nil, fmt.Errorf("cannot lock %s within %v: %w", lock.Path(), lockTimeout, err)
 	}
 	defer lock.Close()
-	if abandoned(address) {
-		_ = os.Remove(address)
+	if conn, err := net.Dial(network, address); err == nil {
+		_ = conn.Close() // it is in use, as ListenUnix reports
+	} else if errors.Is(err, syscall.ECONNREFUSED) {
+		_ = os.Remove(address) // no process listens on it
 	}
 	l, err := net.ListenUnix(network, &net.UnixAddr{Name: address, Net: network})
 	if err != nil {
@@ -60,19 +62,6 @@ func Listen(addr string) (net.Listener, error) {
 	l.SetUnlinkOnClose(false) // unixListener does it
 	socket, err := os.Lstat(address)
 	return unixListener{l, socket}, errors.Join(err, os.Chmod(address, 0o660)) // #nosec G302 -- its group has the proxy
-}
-
-// abandoned reports whether path is a socket on which no process listens.
-func abandoned(path string) bool {
-	info, err := os.Lstat(path)
-	if err != nil || info.Mode().Type() != os.ModeSocket {
-		return false
-	}
-	conn, err := net.Dial("unix", path)
-	if err == nil {
-		_ = conn.Close()
-	}
-	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // unixListener removes its socket a moment before it closes. A proxy then uses another server,
@@ -108,8 +97,8 @@ func URL(addr net.Addr, secure bool) string {
 	return "http://" + local.String()
 }
 
-// limitListener limits how many connections are open. Accept sends to the channel open, and
-// newHTTP's ConnState hook receives from it when a connection ends. Unlike
+// limitListener limits how many connections are open. Accept sends to the channel open, and the
+// http.Server's ConnState hook receives from it when a connection ends. Unlike
 // netutil.LimitListener, it does not wrap connections: net/http needs their CloseWrite.
 type limitListener struct {
 	net.Listener
@@ -119,38 +108,34 @@ type limitListener struct {
 }
 
 func (l *limitListener) Accept() (net.Conn, error) {
-	for {
-		conn, err := accept(l.Listener)
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case l.open <- struct{}{}: // even after Close, which takes a Unix socket a moment
-		default:
-			select {
-			case l.open <- struct{}{}:
-			case <-l.closed:
-				_ = conn.Close()
-				return nil, net.ErrClosed
-			}
-		}
-		if _, ok := conn.(*net.UnixConn); !ok {
-			return conn, nil
-		}
-		// This fails if the client has left, perhaps before the server started, but not if it has
-		// only ended its request. TCP cannot tell.
-		if _, err := conn.Write(nil); err == nil {
-			return conn, nil
-		}
-		_ = conn.Close()
-		<-l.open
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
+	select {
+	case l.open <- struct{}{}: // even after Close, which takes a Unix socket a moment
+	default:
+		select {
+		case l.open <- struct{}{}:
+		case <-l.closed:
+			_ = conn.Close()
+			return nil, net.ErrClosed
+		}
+	}
+	limitBuffers(conn)
+	if _, ok := conn.(*net.UnixConn); ok { // TCP cannot tell
+		// This fails if the client has left, perhaps before the server started, but not if it has
+		// only ended its request. From a closed connection, net/http reads no request.
+		if _, err := conn.Write(nil); err != nil {
+			_ = conn.Close()
+		}
+	}
+	return conn, nil
 }
 
-// accept accepts a connection and limits its buffers in the kernel, which otherwise grow to
+// limitBuffers limits the buffers of a connection in the kernel, which otherwise grow to
 // megabytes for a client that does not read.
-func accept(l net.Listener) (net.Conn, error) {
-	conn, err := l.Accept()
+func limitBuffers(conn net.Conn) {
 	if buffered, ok := conn.(interface {
 		SetReadBuffer(int) error
 		SetWriteBuffer(int) error
@@ -158,7 +143,6 @@ func accept(l net.Listener) (net.Conn, error) {
 		_ = buffered.SetReadBuffer(socketBuffer)
 		_ = buffered.SetWriteBuffer(socketBuffer)
 	}
-	return conn, err
 }
 
 // Close unblocks Accept, because http.Server's Shutdown waits for it.
@@ -224,39 +208,31 @@ func (s *Server) serveAdmin() *http.Server {
 		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	}
-	l := &adminListener{Listener: o.Admin}
-	admin := newHTTP(o, mux, l.ended)
+	admin := newHTTP(o, mux)
+	admin.ConnState = closeOldest()
 	admin.SetKeepAlivesEnabled(false) // there are few connections
-	go func() { _ = admin.Serve(l) }()
+	go func() { _ = admin.Serve(o.Admin) }()
 	return admin
 }
 
-// adminListener limits how many connections are open. A connection that exceeds the limit
-// closes the oldest one, so that slow clients cannot delay probes.
-type adminListener struct {
-	net.Listener
-	mu   sync.Mutex
-	open []net.Conn // oldest first
-}
-
-func (l *adminListener) Accept() (net.Conn, error) {
-	conn, err := accept(l.Listener)
-	if err != nil {
-		return nil, err
+// closeOldest returns a ConnState hook that limits how many connections are open. A connection
+// that exceeds the limit closes the oldest one, so that slow clients cannot delay probes.
+func closeOldest() func(net.Conn, http.ConnState) {
+	var mu sync.Mutex
+	var open []net.Conn // oldest first
+	return func(conn net.Conn, state http.ConnState) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch state {
+		case http.StateNew:
+			limitBuffers(conn)
+			open = append(open, conn)
+			if len(open) > adminConnections {
+				_ = open[0].Close()
+				open = open[1:]
+			}
+		case http.StateClosed:
+			open = slices.DeleteFunc(open, func(c net.Conn) bool { return c == conn })
+		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.open) == adminConnections {
-		_ = l.open[0].Close()
-		l.open = l.open[1:]
-	}
-	l.open = append(l.open, conn)
-	return conn, nil
-}
-
-// ended removes a connection that has ended.
-func (l *adminListener) ended(conn net.Conn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.open = slices.DeleteFunc(l.open, func(c net.Conn) bool { return c == conn })
 }

@@ -200,31 +200,32 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-// TestLeft checks that a Unix socket drops the connections of clients that have left, but not
-// those of clients that have only ended their request.
+// TestLeft checks that a Unix socket does not serve a client that has left, but one that has only
+// ended its request.
 func TestLeft(t *testing.T) {
 	t.Chdir(t.TempDir())
-	inner, err := Listen("unix:http.sock")
+	l, err := Listen("unix:http.sock")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer inner.Close()
-	l := &limitListener{Listener: inner, open: make(chan struct{}, 2)}
-	for _, leave := range []func(*net.UnixConn) error{(*net.UnixConn).Close, (*net.UnixConn).CloseWrite} {
-		client, err := net.DialUnix("unix", nil, inner.Addr().(*net.UnixAddr))
+	s, h := newServer(t, Options{Listeners: []net.Listener{l}, MaxConnections: 1}) // served one after the other
+	defer s.http.Close()
+	close(h.done)
+	send := func(path string) *net.UnixConn {
+		client, err := net.DialUnix("unix", nil, l.Addr().(*net.UnixAddr))
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer client.Close()
-		_ = leave(client)
+		_, _ = io.WriteString(client, request("GET "+path))
+		return client
 	}
-	conn, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := conn.Write([]byte("a response")); err != nil || len(l.open) != 1 {
-		t.Errorf("got error %v and %d connections, want one whose client still reads", err, len(l.open))
+	_ = send("/hang").Close()
+	client := send("/ok")
+	defer client.Close()
+	_ = client.CloseWrite()
+	go s.http.Serve(s.listeners[0])
+	if got := roundTrip(client, "").StatusCode; got != 200 || len(h.running) > 0 {
+		t.Errorf("got %d, and %d requests of a client that has left, want 200, 0", got, len(h.running))
 	}
 }
 
@@ -258,29 +259,20 @@ func TestConnectionLimit(t *testing.T) {
 // answering probes.
 func TestAdmin(t *testing.T) {
 	inBubble(t, Options{Profiles: true}, func(s *running) {
-		old := s.dialAt(s.admin)
-		for range 10 * adminConnections {
-			conn := s.dialAt(s.admin)
-			if r := roundTrip(conn, request("GET /livez")); r.StatusCode != 200 || !r.Close {
-				s.Fatalf("got status %d, close %v, want 200, true", r.StatusCode, r.Close)
+		var idle []net.Conn
+		for range adminConnections {
+			idle = append(idle, s.dialAt(s.admin))
+		}
+		for range adminConnections { // the first one exceeds the limit
+			if r := roundTrip(s.dialAt(s.admin), request("GET /livez")); r.StatusCode != 200 || !r.Close {
+				s.Errorf("got status %d, close %v, want 200, true", r.StatusCode, r.Close)
 			}
 			synctest.Wait()
 		}
-		for range adminConnections - 1 { // which send no header
-			s.dialAt(s.admin)
-		}
-		if got := roundTrip(old, request("GET /livez")).StatusCode; got != 200 {
-			s.Errorf("the oldest of few connections: got status %d, want 200", got)
-		}
-		old = s.dialAt(s.admin)
-		for range adminConnections {
-			s.dialAt(s.admin)
-		}
-		if got := roundTrip(s.dialAt(s.admin), request("GET /livez")).StatusCode; got != 200 {
-			s.Errorf("beside idle connections: got status %d, want 200", got)
-		}
-		if got := roundTrip(old, request("GET /livez")).StatusCode; got != 0 {
-			s.Errorf("the oldest of many connections: got status %d, want none", got)
+		for i, want := range []int{0, 200} {
+			if got := roundTrip(idle[i], request("GET /livez")).StatusCode; got != want {
+				s.Errorf("idle connection %d: got status %d, want %d", i, got, want)
+			}
 		}
 		s.wantTime(0)
 		large := "X: " + strings.Repeat("x", 20<<10) + "\r\n"

@@ -92,7 +92,12 @@ func New(o Options) (*Server, error) {
 		func() float64 { return float64(len(s.connections)) })
 	auto.NewGauge(prometheus.GaugeOpts{Name: "connections_limit", Help: "Connections that may be open."}).
 		Set(float64(cap(s.connections)))
-	s.http = newHTTP(o, http.HandlerFunc(s.serveHTTP), func(net.Conn) { <-s.connections })
+	s.http = newHTTP(o, http.HandlerFunc(s.serveHTTP))
+	s.http.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed || state == http.StateHijacked {
+			<-s.connections
+		}
+	}
 	if o.CertFile != "" {
 		get := certificate(o, auto.NewGauge(prometheus.GaugeOpts{
 			Name: "tls_certificate_expiry_timestamp_seconds", Help: "When the certificate in use expires.",
@@ -105,15 +110,9 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// newHTTP returns an http.Server that calls ended for each connection that is closed or hijacked.
-func newHTTP(o Options, handler http.Handler, ended func(net.Conn)) *http.Server {
+func newHTTP(o Options, handler http.Handler) *http.Server {
 	s := &http.Server{
-		Handler: handler,
-		ConnState: func(conn net.Conn, state http.ConnState) {
-			if state == http.StateClosed || state == http.StateHijacked {
-				ended(conn)
-			}
-		},
+		Handler:                      handler,
 		ReadHeaderTimeout:            headerTimeout,
 		ReadTimeout:                  o.ReadTimeout,
 		WriteTimeout:                 o.ReadTimeout + responseTimeout,

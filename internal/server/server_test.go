@@ -95,7 +95,7 @@ type running struct {
 func inBubble(t *testing.T, o Options, f func(s *running)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		conns, others, admin, failed := newPipes(), newPipes(), newPipes(), make(chan error)
+		conns, others, admin, failed := make(pipes), make(pipes), make(pipes), make(chan error)
 		o.Listeners, o.Admin, o.Failed = []net.Listener{conns, others}, admin, failed
 		s, h := newServer(t, o)
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -109,26 +109,16 @@ func inBubble(t *testing.T, o Options, f func(s *running)) {
 }
 
 // pipes is a listener.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
-func newPipes() pipes { return pipes{make(chan net.Conn), make(chan struct{})} }
+type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
-	select {
-	case conn := <-p.conns:
+	if conn, ok := <-p; ok {
 		return conn, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
 	}
+	return nil, net.ErrClosed
 }
 
-func (p pipes) Close() error {
-	close(p.closed)
-	return nil
-}
+func (p pipes) Close() error { close(p); return nil }
 
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
@@ -137,7 +127,7 @@ func (s *running) dial() net.Conn { return s.dialAt(s.conns) }
 
 func (s *running) dialAt(listener pipes) net.Conn {
 	client, server := net.Pipe()
-	listener.conns <- server
+	listener <- server
 	s.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -201,7 +191,7 @@ func TestDrain(t *testing.T) {
 			if drain > 0 {
 				conn = s.dial()
 			} else {
-				<-s.conns.closed
+				time.Sleep(arrivalTime / 2)
 			}
 			if r := roundTrip(conn, request("GET /readyz")); r.StatusCode != 503 || !r.Close {
 				s.Errorf("stopping after %v: got %d, close %v, want 503, true", cause, r.StatusCode, r.Close)
