@@ -217,14 +217,14 @@ func listen(env *environment, cfg *serveConfig) (err error) {
 		return nil
 	}
 	cfg.server.Admin, err = server.Listen(cfg.adminAddr)
-	if errors.Is(err, syscall.EADDRINUSE) { // another user of this machine must not stop the service
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE): // another user of this machine must not stop the service
 		env.logger.Error("serving without metrics: --admin-addr is in use", "error", err)
-		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("--admin-addr: %w", err)
+	default:
+		env.logger.Info("serving metrics", "address", server.URL(cfg.server.Admin.Addr(), false)+"/metrics")
 	}
-	env.logger.Info("serving metrics", "address", server.URL(cfg.server.Admin.Addr(), false)+"/metrics")
 	return nil
 }
 

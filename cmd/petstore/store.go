@@ -86,8 +86,8 @@ the owner of the tables before they start.`,
 	})
 }
 
-// refuseRoot returns an error if the user is root and another user could redirect file by a
-// symbolic link.
+// refuseRoot returns an error if the user is root and another user may change a directory or a
+// symbolic link on the way to a file. It follows links as Linux does, which are at most 40.
 func refuseRoot(env *environment, file string) error {
 	if !env.root || file == "" {
 		return nil
@@ -96,15 +96,9 @@ func refuseRoot(env *environment, file string) error {
 	if err != nil {
 		return err
 	}
-	return checkWay(path)
-}
-
-// checkWay returns an error if another user than root may change a directory or a symbolic
-// link on the way to an absolute path. It follows links as Linux does, which are at most 40.
-func checkWay(path string) error {
-	way, rest := "/", strings.Split(path, "/")
+	checked, rest := "/", strings.Split(path, "/")
 	for links := 0; len(rest) > 0 && links <= 40; {
-		next := filepath.Join(way, rest[0])
+		next := filepath.Join(checked, rest[0])
 		rest = rest[1:]
 		info, err := os.Lstat(next)
 		if err != nil || info.Mode().IsRegular() {
@@ -113,13 +107,16 @@ func checkWay(path string) error {
 		if err := checkOwner(next, info); err != nil {
 			return err
 		}
-		target, err := os.Readlink(next)
-		if err != nil { // not a link
-			way = next
+		if info.Mode().Type() != os.ModeSymlink {
+			checked = next
 			continue
 		}
+		target, err := os.Readlink(next)
+		if err != nil {
+			return err
+		}
 		if filepath.IsAbs(target) {
-			way = "/"
+			checked = "/"
 		}
 		rest = append(strings.Split(target, "/"), rest...)
 		links++
