@@ -31,8 +31,7 @@ var mediaTypes = map[string]string{
 // not empty, to the operations at that address.
 func New(d *edge.Document, public string) edge.Docs {
 	var html bytes.Buffer
-	values := map[string]string{"Title": d.Title, "Base": d.Base, "PublicURL": public}
-	_ = page.Execute(&html, values) // a Buffer does not fail
+	_ = page.Execute(&html, map[string]string{"Title": d.Title, "Base": d.Base, "PublicURL": public}) // cannot fail
 	policy := contentPolicy(public)
 	files := []edge.File{{Path: path, MediaType: "text/html; charset=utf-8", Policy: policy, Content: html.Bytes()}}
 	for name, mediaType := range mediaTypes {

@@ -34,8 +34,7 @@ type operation struct {
 }
 
 // ParseDocument parses and validates the document in data, which is YAML; json is the same
-// document. Both are served. It returns an error if the document is invalid or needs something
-// that the edge does not support.
+// document. Both are served. It rejects a document that the edge does not support.
 func ParseDocument(data, json []byte) (*Document, error) {
 	spec, err := openapi3.NewLoader().LoadFromData(data)
 	if err == nil {
@@ -60,11 +59,8 @@ func ParseDocument(data, json []byte) (*Document, error) {
 		raw: data, json: json, spec: spec, operations: map[string]*operation{},
 	}
 	for path, item := range spec.Paths.Map() {
-		for method, o := range item.Operations() {
-			if o.Servers != nil || item.Servers != nil {
-				return nil, fmt.Errorf("openapi.yaml: %s: servers must be those of the whole document", path)
-			}
-			op, err := d.newOperation(method, path, o, item.Parameters)
+		for method := range item.Operations() {
+			op, err := d.newOperation(method, path, item)
 			if err != nil {
 				return nil, fmt.Errorf("openapi.yaml: %s %s: %w", method, path, err)
 			}
@@ -74,13 +70,14 @@ func ParseDocument(data, json []byte) (*Document, error) {
 	return d, nil
 }
 
-// newOperation prepares the operation o, and adds the parameters of its path to it. It returns
-// an error if o needs something that the edge does not support.
-func (d *Document) newOperation(
-	method, path string, o *openapi3.Operation, ofPath openapi3.Parameters,
-) (*operation, error) {
-	if o.OperationID == "" {
+// newOperation prepares an operation of a path. It adds the parameters of the path.
+func (d *Document) newOperation(method, path string, item *openapi3.PathItem) (*operation, error) {
+	o := item.GetOperation(method)
+	switch {
+	case o.OperationID == "":
 		return nil, errors.New("the operationId is missing")
+	case o.Servers != nil || item.Servers != nil:
+		return nil, errors.New("servers must be those of the whole document")
 	}
 	security := *cmp.Or(o.Security, &d.spec.Security)
 	if len(security) > 1 || len(security) == 1 && len(security[0]) != 1 {
@@ -88,13 +85,13 @@ func (d *Document) newOperation(
 	}
 	echoPath := strings.NewReplacer(":", `\:`, "{", ":", "}", "").Replace(path)
 	op := &operation{Operation: o, route: method + " " + d.Base + echoPath, public: len(security) == 0}
-	for _, p := range ofPath {
+	for _, p := range item.Parameters {
 		if o.Parameters.GetByInAndName(p.Value.In, p.Value.Name) == nil { // else the operation replaces it
 			o.Parameters = append(o.Parameters, p)
 		}
 	}
 	for _, p := range o.Parameters {
-		if err := checkServed(p.Value); err != nil {
+		if err := checkParameter(p.Value); err != nil {
 			return nil, err
 		}
 	}
@@ -103,19 +100,17 @@ func (d *Document) newOperation(
 			return nil, err
 		}
 	}
-	if !o.Deprecated {
-		return op, nil
-	}
 	var err error
-	op.deprecation, err = deprecationHeader(o)
+	if o.Deprecated {
+		op.deprecation, err = deprecationHeader(o)
+	}
 	return op, err
 }
 
 // unsupported matches forms, and media types that the generated code would not recognize.
 var unsupported = regexp.MustCompile(`^multipart/|^application/x-www-form-urlencoded|^\*|[A-Z; ]`)
 
-// checkBodies returns an error for media types that the edge or the generated code does not
-// support.
+// checkBodies rejects media types that the edge or the generated code does not support.
 func checkBodies(content openapi3.Content) error {
 	names, others := slices.Sorted(maps.Keys(content)), 0
 	for i, name := range names {
@@ -135,8 +130,8 @@ func isJSON(mediaType string) bool {
 	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
 }
 
-// checkServed returns an error for a parameter that checkText does not support.
-func checkServed(p *openapi3.Parameter) error {
+// checkParameter rejects a parameter that checkText does not support.
+func checkParameter(p *openapi3.Parameter) error {
 	method, err := p.SerializationMethod()
 	if err == nil && p.Schema != nil && p.In != openapi3.ParameterInCookie {
 		schema := p.Schema.Value
@@ -152,8 +147,7 @@ func checkServed(p *openapi3.Parameter) error {
 		"or an exploded array of one of these in the query", p.Name)
 }
 
-// deprecationHeader returns the Deprecation (RFC 9745) and Sunset (RFC 8594)
-// headers of an operation.
+// deprecationHeader returns the headers Deprecation (RFC 9745) and Sunset (RFC 8594).
 func deprecationHeader(o *openapi3.Operation) (http.Header, error) {
 	var dates []time.Time
 	for _, extension := range []string{"x-deprecated-at", "x-sunset"} {

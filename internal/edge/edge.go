@@ -91,16 +91,18 @@ const (
 
 // Handler is the http.Handler of a document.
 type Handler struct {
-	document *Document
-	service  Service
-	options  Options
-	echo     *echo.Echo
-	metrics  *metrics
-	inFlight *inFlight
-	docsURL  string                             // of the documentation page
-	probes   singleflight.Group                 // shared readiness checks
-	rates    *middleware.RateLimiterMemoryStore // nil without a limit
-	stopping atomic.Bool
+	document  *Document
+	service   Service
+	options   Options
+	echo      *echo.Echo
+	inFlight  *inFlight
+	docsURL   string                             // of the documentation page
+	probes    singleflight.Group                 // shared readiness checks
+	rates     *middleware.RateLimiterMemoryStore // nil without a limit
+	stopping  atomic.Bool
+	requests  prometheus.Gauge // in flight
+	durations *prometheus.HistogramVec
+	shed      *prometheus.CounterVec
 }
 
 // New returns the Handler of a document, whose operations service implements. It returns an
@@ -116,7 +118,7 @@ func New(document *Document, service Service, o Options) (*Handler, error) {
 		docsURL:  strings.TrimSuffix(o.PublicURL, document.Base) + o.Docs.Path,
 		inFlight: newInFlight(int64(cmp.Or(o.MaxInFlight, DefaultMaxInFlight))),
 	}
-	h.metrics = newMetrics(h, o.Metrics)
+	h.addMetrics()
 	if o.RateLimit > 0 {
 		h.rates = middleware.NewRateLimiterMemoryStore(rate.Limit(o.RateLimit)) // the burst is the same, rounded up
 	}
@@ -153,8 +155,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.echo.ServeHTTP(w, r)
 }
 
-// Shared header values.
-var noSniff, noStore = []string{"nosniff"}, []string{"no-store"}
+var noSniff, noStore = []string{"nosniff"}, []string{"no-store"} // shared by all responses
 
 // routes adds the middleware, which runs in this order, and the routes.
 func (h *Handler) routes() error {
@@ -192,8 +193,7 @@ func recoverPanics() echo.MiddlewareFunc {
 	})
 }
 
-// allowOrigins lets web pages use the operations (CORS), with any header that they ask
-// for, and read all headers of responses.
+// allowOrigins lets web pages send any header (CORS), and read all headers of responses.
 func allowOrigins(origins []string) echo.MiddlewareFunc {
 	return middleware.CORSWithConfig(middleware.CORSConfig{
 		// Without an Origin, Echo would answer each OPTIONS itself.

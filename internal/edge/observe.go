@@ -23,7 +23,7 @@ func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start, connection := time.Now(), c.Request().Context() // canceled if the client leaves
 		c.Response().Before(func() { h.completeHeader(c) })
-		h.metrics.inFlight.Inc()
+		h.requests.Inc()
 		err := next(c)
 		cut := err != nil && c.Response().Committed
 		if cut && connection.Err() != nil {
@@ -34,15 +34,15 @@ func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		routed := requestOf(c.Request().Context())
 		if errors.Is(err, errOverloaded) {
-			h.metrics.shed.WithLabelValues("in_flight").Inc()
+			h.shed.WithLabelValues("in_flight").Inc()
 		}
 		if !routed.isProbe() || !h.options.LogBlocked() { // a probe must not wait too
 			h.logRequest(c, routed, err, start)
 		}
-		h.metrics.inFlight.Dec() // net/http sends a short response only after this
+		h.requests.Dec() // net/http sends a short response only after this
 		operation := cmp.Or(routed.operation, "unknown")
 		status := strconv.Itoa(c.Response().Status)
-		h.metrics.requests.WithLabelValues(operation, status).Observe(time.Since(start).Seconds())
+		h.durations.WithLabelValues(operation, status).Observe(time.Since(start).Seconds())
 		if cut {
 			panic(http.ErrAbortHandler) // closes the connection, so the client sees that the response is incomplete
 		}
@@ -50,9 +50,8 @@ func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// completeHeader adds the headers of a deprecated operation. It also closes the connection after
-// the response if the server is stopping, or if the body was not read: otherwise net/http reads
-// the body first.
+// completeHeader adds the headers of a deprecated operation. It closes the connection if the server
+// is stopping, or if the body was not read: otherwise net/http reads it before the response ends.
 func (h *Handler) completeHeader(c echo.Context) {
 	header, routed := c.Response().Header(), requestOf(c.Request().Context())
 	for name, values := range routed.deprecation {
@@ -116,33 +115,24 @@ func levelOf(status int, routed *request, err error) slog.Level {
 
 func (r *request) isProbe() bool { return r.operation == "livez" || r.operation == "readyz" }
 
-// metrics holds the request metrics.
-type metrics struct {
-	requests *prometheus.HistogramVec
-	inFlight prometheus.Gauge
-	shed     *prometheus.CounterVec
-}
-
-func newMetrics(h *Handler, registry prometheus.Registerer) *metrics {
-	auto := promauto.With(registry)
+// addMetrics registers the request metrics.
+func (h *Handler) addMetrics() {
+	auto := promauto.With(h.options.Metrics)
 	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "ready", Help: "1 if /readyz says ready, else 0."}, func() float64 {
 		if h.ready(context.Background()) != nil {
 			return 0
 		}
 		return 1
 	})
-	m := &metrics{
-		requests: auto.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "http_request_duration_seconds",
-			Help:    "Time from the request's header to the end of its response.",
-			Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 8},
-		}, []string{"operation", "status"}),
-		inFlight: auto.NewGauge(prometheus.GaugeOpts{Name: "http_requests_in_flight", Help: "Requests in flight."}),
-		shed: auto.NewCounterVec(prometheus.CounterOpts{
-			Name: "requests_shed_total", Help: "Requests refused because of a limit.",
-		}, []string{"reason"}),
-	}
-	m.shed.WithLabelValues("in_flight")
-	m.shed.WithLabelValues("rate")
-	return m
+	h.requests = auto.NewGauge(prometheus.GaugeOpts{Name: "http_requests_in_flight", Help: "Requests in flight."})
+	h.durations = auto.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "http_request_duration_seconds",
+		Help:    "Time from the request's header to the end of its response.",
+		Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 8},
+	}, []string{"operation", "status"})
+	h.shed = auto.NewCounterVec(prometheus.CounterOpts{
+		Name: "requests_shed_total", Help: "Requests refused because of a limit.",
+	}, []string{"reason"})
+	h.shed.WithLabelValues("in_flight")
+	h.shed.WithLabelValues("rate")
 }

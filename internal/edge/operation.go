@@ -145,7 +145,7 @@ func IsBearerToken(token string) bool {
 func (r *request) admit() (*share, error) {
 	if r.h.rates != nil {
 		if allowed, _ := r.h.rates.Allow(r.client); !allowed {
-			r.h.metrics.shed.WithLabelValues("rate").Inc()
+			r.h.shed.WithLabelValues("rate").Inc()
 			r.c.Response().Header().Set("Retry-After", fmt.Sprint(math.Ceil(1/r.h.options.RateLimit)))
 			return nil, fault.New(fault.RateLimited, "too many requests; try again later")
 		}

@@ -25,8 +25,7 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// maxDepth limits how deep the JSON of a body may be nested.
-const maxDepth = 100
+const maxDepth = 100 // levels of nesting in the JSON of a body
 
 // numberForm matches a number as JSON writes it.
 var numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
@@ -34,10 +33,12 @@ var numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9
 // validateParameters checks the parameters of a request against the document.
 func (op *operation) validateParameters(c echo.Context) error {
 	r := c.Request()
-	query := c.QueryParams() // without malformed parts, as in the generated code
-	if isMalformed(r.URL.RawQuery) {
-		return fault.New(fault.InvalidParameter, "the query string is malformed or has too many parameters: "+
-			"% must be followed by two hexadecimal digits, and ; must be written as %3B")
+	query, raw := c.QueryParams(), r.URL.RawQuery // query has no malformed parts, as in the generated code
+	if len(raw) > 8<<10 || strings.ContainsAny(raw, "%;") {
+		if _, err := url.ParseQuery(raw); err != nil {
+			return fault.New(fault.InvalidParameter, "the query string is malformed or has too many parameters: "+
+				"% must be followed by two hexadecimal digits, and ; must be written as %3B")
+		}
 	}
 	input := &openapi3filter.RequestValidationInput{Request: r, QueryParams: query}
 	for _, parameter := range op.Parameters {
@@ -67,16 +68,6 @@ func (op *operation) validateParameters(c echo.Context) error {
 		}
 	}
 	return nil
-}
-
-// isMalformed reports whether a query string has an error. Only an escape, a semicolon or a
-// great length can cause one; other strings are not parsed twice.
-func isMalformed(query string) bool {
-	if len(query) < 8<<10 && !strings.ContainsAny(query, "%;") {
-		return false
-	}
-	_, err := url.ParseQuery(query)
-	return err != nil
 }
 
 // checkText checks what openapi3filter does not: that a parameter is given once, that numbers
@@ -125,12 +116,11 @@ func (r *request) read() error {
 		return err
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(r.c.Response().Writer, sent.Body, limit))
-	_, exceeded := errors.AsType[*http.MaxBytesError](err)
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fault.Wrap(fault.RequestTimeout, err)
+	switch _, exceeded := errors.AsType[*http.MaxBytesError](err); {
 	case exceeded:
 		return tooLarge(limit)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fault.Wrap(fault.RequestTimeout, err)
 	case err != nil:
 		return &fault.Error{Kind: fault.InvalidBody, Message: "the body could not be read completely", Err: err}
 	case len(body) == 0 && r.op.RequestBody.Value.Required:
