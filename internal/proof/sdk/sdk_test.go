@@ -105,15 +105,15 @@ func newService(t *testing.T) (*memory.Store, http.HandlerFunc) {
 		_, _ = store.CreatePet(t.Context(), example.Named(fmt.Sprintf("Zoë %d.", n+1)), pets.IdempotencyKey{}) // never fails
 	}
 	h := program.NewHandler(store, nil)
-	var reads, creates, notBefore atomic.Int64 // the last in Unix seconds
+	faults := []string{
+		"429", "503", "lost", "", "length", "chunked", "close", "", "stall", "502", "504", "", // three pages
+		"", "504", "close", "lost", // the page after the last pet, and a create
+	}
+	var requests, notBefore atomic.Int64 // the last in Unix seconds
 	return store, func(w http.ResponseWriter, r *http.Request) {
-		count, faults := &reads, []string{"429", "503", "lost", "", "length", "chunked", "close", "", "stall", "502", "504", ""}
-		if r.Method == http.MethodPost {
-			count, faults = &creates, []string{"504", "close", "lost"}
-		}
 		fault := ""
 		if strings.HasPrefix(r.URL.Path, example.Base()) { // not the document
-			if n := int(count.Add(1)); n <= len(faults) {
+			if n := int(requests.Add(1)); n <= len(faults) {
 				fault = faults[n-1]
 			}
 		}
