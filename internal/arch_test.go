@@ -173,7 +173,9 @@ func TestPages(t *testing.T) {
 		kind, pattern string // the first group is a name
 		exists        func(page, name string) bool
 	}{
-		{"link", `\]\(([^:)#]+)[)#]`, func(page, name string) bool { return exists(path.Join(path.Dir(page), name)) }},
+		{"link", `\]\(([^:)#]+)[)#]`, func(page, name string) bool {
+			return exists(path.Join(path.Dir(page), name)) || removed(name)
+		}},
 		{"anchor", `\]\(([^:)]*#[^)]+)\)`, func(page, link string) bool {
 			name, anchor, _ := strings.Cut(link, "#")
 			if name != "" {
