@@ -231,7 +231,7 @@ func anchors(page string) (all []string) {
 
 // removed reports whether a name has the word of an optional part that is gone; see COPY.md.
 func removed(name string) bool {
-	return slices.ContainsFunc([]string{"db/postgres", "db/sqlite", "docs"}, func(part string) bool {
+	return slices.ContainsFunc([]string{"db/postgres", "db/sqlite", "docs", "proof/contract/schemathesis"}, func(part string) bool {
 		return strings.Contains(name, path.Base(part)) && !exists("internal/"+part)
 	})
 }
