@@ -7,8 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -28,7 +26,7 @@ func TestLog(t *testing.T) {
 		{
 			"PUT /v1/notes/%7F%C2%9B%E2%80%AE/text?api_key=secret\nX-Request-Id: the-id\nX-Forwarded-For: 203.0.113.9, 198.51.100.7\nCookie: secret",
 			`"level":"INFO" "msg":"request" "method":"PUT" "route":"/v1/notes/:name/text" "path":"/v1/notes/%7F%C2%9B%E2%80%AE/text" ` +
-				`"status":200 "bytes":12 "request_id":"the-id" "remote":"198.51.100.7" "key":"` + testKey + `"`,
+				`"status":200 "bytes":26 "request_id":"the-id" "remote":"198.51.100.7" "key":"` + testKey + `"`,
 			`sec" secret "trace_id" "reason" "error"`,
 		},
 		{"GET http://books.example", `"path":"/"`, ""},
@@ -41,7 +39,6 @@ func TestLog(t *testing.T) {
 		{"GET /v1/books" + trace, `"trace_id":"` + traceID + `"`, ""},
 		{"GET /v1/books" + trace + "-later", "", "trace_id"},
 		{"GET /v1/books" + strings.ToUpper(trace), "", "trace_id"},
-		{"GET /v1/books" + strings.Replace(trace, "00-", "0-", 1), "", "trace_id"},
 		{"GET /v1/books" + trace + trace, "", "trace_id"},
 	} {
 		s.log.Reset()
@@ -83,30 +80,22 @@ func TestMetrics(t *testing.T) {
 // TestIncompleteResponse checks that a response that fails halfway ends the connection, and is
 // logged as an error unless the client has left.
 func TestIncompleteResponse(t *testing.T) {
-	for level, fail := range map[string]func(echo.Context) error{
-		"ERROR": func(echo.Context) error { return errors.New("no file") },
-		"INFO": func(c echo.Context) (err error) { // the client leaves
-			for err == nil {
-				_, err = c.Response().Write(make([]byte, 1<<20))
-			}
-			return err
-		},
-	} {
+	for level, left := range map[string]bool{"ERROR": false, "INFO": true} {
 		s := newServer(t, Options{})
+		ctx, cancel := context.WithCancel(t.Context())
 		s.handle = func(c echo.Context) error {
-			_, _ = c.Response().Write([]byte("half"))
-			c.Response().Flush()
-			return fail(c)
+			_, err := c.Response().Write([]byte("half"))
+			if left {
+				cancel()
+			}
+			return errors.Join(err, errors.New("no file"))
 		}
-		server := httptest.NewServer(s)
-		response, err := http.Get(server.URL + "/v1/version")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = io.CopyN(io.Discard, response.Body, 5)
-		_ = response.Body.Close()
-		server.Close()
-		assert(t, level == "INFO" || errors.Is(err, io.ErrUnexpectedEOF), "got error %v, want a response that breaks off", err)
+		func() {
+			defer func() { _ = recover() }()
+			do(s, newRequest("GET /v1/version", "").WithContext(ctx))
+			t.Error("got no panic, which ends the connection")
+		}()
+		cancel()
 		assert(t, strings.Contains(s.log.String(), `"level":"`+level), "log: got %s, want %s", &s.log, level)
 	}
 }

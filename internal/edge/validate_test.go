@@ -15,6 +15,8 @@ import (
 // TestParameters checks queries, optional bodies, and names in paths, where %2F is decoded
 // before the name is validated.
 func TestParameters(t *testing.T) {
+	const valid = "limit=100&year=-5&price=1e1&level=1&level=2&from=2024-02-29&at=2026-02-28T10:30:00.5%2B01:00" +
+		"&sold=true&tag=a&tag=b&unknown=1&unknown=2"
 	s := newServer(t, Options{})
 	for _, test := range []struct {
 		send, body string
@@ -35,8 +37,9 @@ func TestParameters(t *testing.T) {
 		{"GET /v1/books?at=2026-02-28T10:30:00.5+01:00", "", 400, `at must be a valid date-time"`},
 		{"GET /v1/books?kind=%FF", "", 400, "kind must be in UTF-8"},
 		{"GET /v1/books?" + strings.Repeat("&", 10_000), "", 400, "too many parameters"},
+		{"GET /v1/books?" + valid, "", 200, strings.ReplaceAll(valid, "&", `\u0026`)},
+		{"GET /v1/books", "", 200, `""`}, // no default is set
 		{"GET /v1/books:count", "", 200, `""`},
-		{"PUT /v1/notes/a%2Fb/text", "", 200, `"a/b"`},
 		{"PUT /v1/notes/a%2fb/text", "", 200, `"a/b"`},
 		{"PUT /v1/notes/%2537/text", "", 200, `"%37"`},
 		{"PUT /v1/notes/%2F%2537/text", "", 200, `"/%37"`},
@@ -49,15 +52,6 @@ func TestParameters(t *testing.T) {
 		w := s.send(test.send, test.body)
 		assert(t, w.Code == test.status && strings.Contains(w.Body.String(), test.want),
 			"%.99s %s: got %d, %s, want %d, %s", test.send, test.body, w.Code, w.Body, test.status, test.want)
-	}
-	s.handle = func(c echo.Context) error { return c.String(http.StatusOK, c.QueryString()) }
-	for _, query := range []string{
-		"", "limit=100", "year=-5", "price=1e1", "level=1&level=2", "from=2024-02-29", "at=2026-02-28T10:30:00.5%2B01:00", "sold=true", "tag=a&tag=b",
-		"unknown=1&unknown=2",
-	} {
-		w := s.send("GET /v1/books?"+query, "")
-		assert(t, w.Code == 200 && w.Body.String() == query,
-			"%q: got %d, %s, want 200 without defaults", query, w.Code, w.Body)
 	}
 }
 
@@ -102,24 +96,22 @@ func TestMediaTypes(t *testing.T) {
 
 const isLong = "must be shorter than this sentence, of which only three fit into the message of an error, because it is so long that it fills more than a quarter of it"
 
-var long = strings.Repeat("k", 65) // a name that is too long to be shown
-
 var bodyMessages = map[string]string{
-	`null`:                               "the body must not be null",
-	`{}`:                                 "title is required",
-	`{"title":5}`:                        "title must be of type string",
-	`{"title":"a","pages":"1"}`:          "pages must be an integer of 64 bits, written in digits, not a string",
-	`{"title":"a","kind":null}`:          "kind must not be null, which may be left out",
-	`{"title":null}`:                     "title must not be null",
-	`{"title":"a","chapters":[null]}`:    "chapters[0] must not be null",
-	`{"title":"a!"}`:                     "title must not contain an exclamation mark",
-	`{"title":"a","edition":2147483648}`: "edition must be an integer of 32 bits, written in digits",
-	`{"title":"a","tags":["a","B"]}`:     `tags[1] is invalid: string doesn't match the regular expression "^[a-z]+$"`,
-	`{"title":"a","author":{}}`:          "author.name is required",
+	`null`:                      "the body must not be null",
+	`{}`:                        "title is required",
+	`{"title":5}`:               "title must be of type string",
+	`{"title":"a","pages":"1"}`: "pages must be an integer of 64 bits, written in digits, not a string",
+	`{"title":"a","pages":9223372036854775808}`:                "pages must be an integer of 64 bits, written in digits", // once
+	`{"title":"a","kind":null}`:                                "kind must not be null, which may be left out",
+	`{"title":null}`:                                           "title must not be null",
+	`{"title":"a","chapters":[null]}`:                          "chapters[0] must not be null",
+	`{"title":"a!"}`:                                           "title must not contain an exclamation mark",
+	`{"title":"a","edition":2147483648}`:                       "edition must be an integer of 32 bits, written in digits",
+	`{"title":"a","tags":["a","B"]}`:                           `tags[1] is invalid: string doesn't match the regular expression "^[a-z]+$"`,
+	`{"title":"a","author":{}}`:                                "author.name is required",
 	`{"title":"a","chapters":[{"title":"b","pages":[1,2.0]}]}`: "chapters[0].pages[1] must be an integer of 64 bits, written in digits",
 	`{"title":"a","author":{"1 ":1,"1 ":2}}`:                   "author.1  is given twice",
 	`{"title":"a","x":1e999`:                                   "the JSON of the body is incomplete",
-	`{"` + long + `":1,"` + long + `":2}`:                      long + " is given twice",
 	strings.Repeat(`{"x":`, 101):                               "the body must be nested at most 100 levels deep",
 	strings.Repeat(`{"property":`, 20) + `{"1":1,"1":2`:        "a nested property is given twice",
 	`{'a':100}`: "the body is not valid JSON in UTF-8: byte 2 is unexpected",
@@ -129,8 +121,8 @@ var bodyMessages = map[string]string{
 		"author.name must be of type string; kind must be one of novel, poem; title is required",
 	`{"tags":[4,"B",4,4,4,4]}`: `tags[0] must be of type string; tags[1] is invalid: string doesn't match the regular expression "^[a-z]+$"; ` +
 		"tags[2] must be of type string; tags[3] must be of type string; tags[4] must be of type string",
-	`{"tags":[0` + strings.Repeat(",0", 1001) + "]}":         "tags[0] must be of type string",
-	`{"names":[` + strings.Repeat(`"`+long+`",`, 5) + `""]}`: "names[0] " + isLong + "; names[1] " + isLong + "; names[2] " + isLong,
+	`{"tags":[0` + strings.Repeat(",0", 1001) + "]}":                            "tags[0] must be of type string",
+	`{"names":[` + strings.Repeat(`"`+strings.Repeat("k", 65)+`",`, 5) + `""]}`: "names[0] " + isLong + "; names[1] " + isLong + "; names[2] " + isLong,
 }
 
 func TestBodyMessages(t *testing.T) {
