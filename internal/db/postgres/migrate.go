@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"sync"
 	"time"
@@ -16,13 +15,6 @@ import (
 	"example.com/petstore/internal/db"
 )
 
-// newest returns the version of the last migration.
-func (s Schema) newest() int64 {
-	names, _ := fs.Glob(s.Migrations, "*.sql") // in order
-	version, _ := goose.NumericComponent(names[len(names)-1])
-	return version
-}
-
 // version returns the version of the schema, or 0 if there is none.
 func (s Schema) version(ctx context.Context, conn *pgx.Conn) (v int64, err error) {
 	err = conn.QueryRow(ctx, "SELECT max(version_id) FROM "+s.versions()).Scan(&v)
@@ -34,7 +26,7 @@ func (s Schema) version(ctx context.Context, conn *pgx.Conn) (v int64, err error
 
 // check returns an error unless the version is the newest.
 func (s Schema) check(version int64) error {
-	switch newest := s.newest(); {
+	switch newest := db.Newest(s.Migrations); {
 	case version == 0:
 		return fmt.Errorf("%w in the schema %s", db.ErrNone, s.Name)
 	case version < newest:
@@ -48,7 +40,7 @@ func (s Schema) check(version int64) error {
 // migrate brings the schema to the newest version, or waits up to a minute for another process that
 // does. The lock is a row, since PgBouncer may give a session, with its locks, to another client.
 func (s Schema) migrate(ctx context.Context, seen found, logger *slog.Logger) (from, to int64, err error) {
-	from, to = seen.version, s.newest()
+	from, to = seen.version, db.Newest(s.Migrations)
 	if from >= to {
 		return from, to, s.check(from)
 	}

@@ -45,7 +45,7 @@ type DB struct {
 	writer  *sql.DB // has the only connection that writes
 	conn    Conn    // of the writer
 	jobs    chan *job
-	ended   chan struct{} // closed when all jobs are done, after jobs is closed
+	running sync.WaitGroup // runJobs, until jobs is closed and all are done
 	commits atomic.Uint64
 
 	readers []*sql.DB // each has one connection
@@ -97,9 +97,12 @@ func (d *DB) Close() error {
 	}
 	d.closed = true
 	close(d.jobs)
-	<-d.ended
+	d.running.Wait()
 	d.checkpoint(0)
-	if d.faults.mayCopyLog() { // otherwise leave everything open: closing would copy it and ignore errors
+	// Closing the connections copies the log into the file and ignores errors. After a failure, the log
+	// is left to the next process, unless only a file beside the database was replaced.
+	failure := d.faults.failure.Load()
+	if failure == nil || errors.Is(failure, errReplaced) && !d.faults.replaced(d.faults.path) {
 		return d.release()
 	}
 	select {

@@ -39,17 +39,14 @@ func classify(err error) error {
 	return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", err))
 }
 
-// isFull reports whether the disk rejected a write.
+func isBusy(err error) bool    { return hasCode(err, lib.SQLITE_BUSY, lib.SQLITE_LOCKED) }
+func isCorrupt(err error) bool { return hasCode(err, lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB) }
 func isFull(err error) bool {
 	return hasCode(err, lib.SQLITE_FULL, lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_SHMSIZE)
 }
 
-func isBusy(err error) bool    { return hasCode(err, lib.SQLITE_BUSY, lib.SQLITE_LOCKED) }
-func isCorrupt(err error) bool { return hasCode(err, lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB) }
-
 var (
 	errReplaced = errors.New("was removed or replaced while it was in use, so writing has stopped")
-	errCut      = errors.New("was emptied or cut while it was in use, so writing has stopped")
 	errMounted  = errors.New("it is a mount of its own, as containers make it of a file, " +
 		"so its log would be somewhere else; mount its folder")
 )

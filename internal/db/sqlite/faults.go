@@ -3,7 +3,6 @@ package sqlite
 import (
 	"database/sql"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -24,10 +23,9 @@ type faults struct {
 	logger *slog.Logger
 	failed chan error // holds one error
 
-	writer    *sql.DB
-	log       *os.File
-	frameSize int64        // of a page in the log, with its header
-	minLog    atomic.Int64 // minimum size of the log without its header
+	writer   *sql.DB
+	log      *os.File
+	logPages atomic.Int64 // that SQLite last said the log has
 
 	failure  atomic.Pointer[fault.Error] // why the process must end
 	damage   atomic.Pointer[fault.Error] // why writing has stopped, although sound pages are still read
@@ -81,33 +79,27 @@ func (f *faults) check() error {
 	if _, err := f.measureLog(); err == nil && f.logIsWhole() {
 		return nil
 	}
-	return f.fail(fmt.Errorf("%s %w", f.log.Name(), errCut))
+	return f.fail(fmt.Errorf("%s was emptied or cut while it was in use, so writing has stopped", f.log.Name()))
 }
 
-// measureLog asks SQLite how many pages the log has, and stores its minimum size.
+// measureLog asks SQLite how many pages the log has.
 func (f *faults) measureLog() (pages int64, err error) {
 	err = f.writer.QueryRow("PRAGMA wal_checkpoint(NOOP)").Scan(new(int), &pages, new(int))
-	if err == nil && f.frameSize == 0 {
-		err = f.writer.QueryRow("SELECT page_size + 24 FROM pragma_page_size").Scan(&f.frameSize)
-	}
 	if err == nil {
-		f.minLog.Store(pages * f.frameSize)
+		f.logPages.Store(pages)
 	}
 	return pages, err
 }
 
-// logIsWhole reports whether the log has its header and its minimum size. A log that was emptied
-// grows again at the next commit, but without the magic number of its header. See
-// https://www.sqlite.org/fileformat2.html#wal_file_format.
+// logIsWhole reports whether the log has its header and all its pages. A log that was emptied grows
+// again, without the magic number. See https://www.sqlite.org/fileformat2.html#wal_file_format.
 func (f *faults) logIsWhole() bool {
-	size := f.minLog.Load()
-	if size == 0 {
-		return true
-	}
-	var magic [4]byte
-	_, readErr := f.log.ReadAt(magic[:], 0)
+	pages := f.logPages.Load()
+	var header [32]byte // zero if it cannot be read
+	_, _ = f.log.ReadAt(header[:], 0)
+	magic, pageSize := binary.BigEndian.Uint32(header[:]), binary.BigEndian.Uint32(header[8:])
 	info, err := f.log.Stat()
-	return readErr == nil && err == nil && info.Size() >= 32+size && binary.BigEndian.Uint32(magic[:])&^1 == 0x377f0682
+	return pages == 0 || magic&^1 == 0x377f0682 && err == nil && info.Size() >= 32+pages*int64(24+pageSize)
 }
 
 // replaced reports whether name no longer refers to the file that was opened, or the database is
@@ -115,13 +107,6 @@ func (f *faults) logIsWhole() bool {
 func (f *faults) replaced(name string) bool {
 	info, err := os.Stat(name)
 	return err != nil || !os.SameFile(f.files[name], info) || name == f.path && info.Size() == 0
-}
-
-// mayCopyLog reports whether the log may be copied into the file. After a failure
-// it is left to the next process, unless only a file beside the database was replaced.
-func (f *faults) mayCopyLog() bool {
-	failure := f.failure.Load()
-	return failure == nil || errors.Is(failure, errReplaced) && !f.replaced(f.path)
 }
 
 func (d *DB) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(d, ch) }

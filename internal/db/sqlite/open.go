@@ -46,13 +46,12 @@ func (s *Schema) Open(ctx context.Context, path string, o db.Options) (*DB, erro
 		},
 		writer: connect(file, toWrite),
 		jobs:   make(chan *job, maxBatch),
-		ended:  make(chan struct{}),
 		idle:   make(chan Conn, maxReaders),
 	}
 	if err := d.open(ctx, o.MustExist); err != nil {
 		return nil, explain(path, errors.Join(err, d.release()))
 	}
-	go d.runJobs()
+	d.running.Go(d.runJobs)
 	return d, nil
 }
 
@@ -62,7 +61,7 @@ func (s *Schema) Migrate(ctx context.Context, path string, logger *slog.Logger) 
 	if err != nil {
 		return 0, 0, err
 	}
-	return d.version, s.newest(), d.Close()
+	return d.version, db.Newest(s.Migrations), d.Close()
 }
 
 // open opens the file, or creates it if mustExist is false. If no other process has it, the lock
@@ -211,10 +210,10 @@ func (d *DB) migrate(ctx context.Context) (err error) {
 	if _, err := d.writer.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 		return err
 	}
-	if err := d.schema.migrate(ctx, d.writer, d.schema.newest()); err != nil {
+	if err := d.schema.migrate(ctx, d.writer, db.Newest(d.schema.Migrations)); err != nil {
 		return err
 	}
-	altered, err := d.schema.compare(ctx, d.writer, d.schema.newest(), differences)
+	altered, err := d.schema.compare(ctx, d.writer, db.Newest(d.schema.Migrations), differences)
 	if len(altered) > 0 {
 		d.faults.logger.Warn("restore would reject a backup of this store: "+db.ErrAltered.Error(), "has", strings.Join(altered, ", "))
 	}
@@ -230,13 +229,6 @@ func (s *Schema) migrate(ctx context.Context, conn *sql.DB, version int64) error
 	return err
 }
 
-// newest returns the version of the last migration.
-func (s *Schema) newest() int64 {
-	names, _ := fs.Glob(s.Migrations, "*.sql") // in order
-	newest, _ := goose.NumericComponent(names[len(names)-1])
-	return newest
-}
-
 // version returns the version of the schema, or 0 if there is none. It rejects a database of
 // another program and a newer version.
 func (s *Schema) version(ctx context.Context, conn *sql.DB) (version int64, err error) {
@@ -249,7 +241,7 @@ func (s *Schema) version(ctx context.Context, conn *sql.DB) (version int64, err 
 		return 0, errors.New("it belongs to another program and was not changed")
 	}
 	err = conn.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+versionTable).Scan(&version)
-	if newest := s.newest(); err == nil && version > newest {
+	if newest := db.Newest(s.Migrations); err == nil && version > newest {
 		err = fmt.Errorf("%w (version %d, and this one knows versions up to %d)", db.ErrNewer, version, newest)
 	}
 	return version, err
@@ -258,11 +250,9 @@ func (s *Schema) version(ctx context.Context, conn *sql.DB) (version int64, err 
 const (
 	versionTable = goose.DefaultTablename
 	tableNames   = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`
-)
 
-// Queries of a schema. The last two compare it with a fresh one, given as JSON. They ignore the
-// tables of SQLite and goose, which may change with their releases, but not triggers on them.
-const (
+	// The last two compare a schema with a fresh one, given as JSON. They ignore the tables of SQLite
+	// and goose, which may change with their releases, but not triggers on them.
 	objects = `SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND
 		NOT (type IN ('table', 'index') AND (tbl_name LIKE 'sqlite\_%' ESCAPE '\' OR tbl_name = '` + versionTable + `'))`
 

@@ -27,9 +27,11 @@ func (s *Schema) Backup(ctx context.Context, path, to string, force bool) (r db.
 	if err != nil {
 		return r, err
 	}
-	r, err = s.writeCopy(ctx, source, path, target, func(temp string, _ *db.Report) error {
-		return os.Rename(temp, target)
-	})
+	temp, r, err := s.writeCopy(ctx, source, path, target)
+	defer func() { _ = os.Remove(temp) }() // unless it was renamed
+	if err == nil {
+		err = os.Rename(temp, target)
+	}
 	if err != nil {
 		return db.Report{}, fmt.Errorf("cannot write the backup: %w", err)
 	}
@@ -68,12 +70,14 @@ func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r 
 	if err != nil {
 		return r, explain(path, err)
 	}
-	r, err = s.writeCopy(ctx, source, from, file, func(temp string, r *db.Report) error {
-		if r.Altered != nil {
-			return r.Altered
-		}
-		return replace(ctx, file, temp, r)
-	})
+	temp, r, err := s.writeCopy(ctx, source, from, file)
+	defer func() { _ = os.Remove(temp) }() // unless it was renamed
+	if err == nil {
+		err = r.Altered
+	}
+	if err == nil {
+		err = replace(ctx, file, temp, &r)
+	}
 	if err != nil {
 		return db.Report{}, fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
 	}
@@ -181,7 +185,7 @@ func checkTarget(to string, force bool) (target string, err error) {
 	if err != nil {
 		return "", err
 	}
-	for _, suffix := range []string{lockSuffix, logSuffix, journalSuffix} {
+	for _, suffix := range suffixes {
 		if _, err := os.Stat(target + suffix); err == nil {
 			return "", fmt.Errorf("%s may be a file of a store, because %s is beside it", to, target+suffix)
 		}
@@ -192,34 +196,25 @@ func checkTarget(to string, force bool) (target string, err error) {
 	return target, nil
 }
 
-// writeCopy writes a verified copy of the database source, whose path is from, to a new file
-// beside target, syncs it and calls use, which may rename it. VACUUM INTO is one transaction.
-func (s *Schema) writeCopy(
-	ctx context.Context, source *sql.DB, from, target string, use func(temp string, r *db.Report) error,
-) (r db.Report, err error) {
+// writeCopy writes a verified copy of the database source, whose path is from, to a new file temp
+// beside target, and syncs it. VACUUM INTO is one transaction.
+func (s *Schema) writeCopy(ctx context.Context, source *sql.DB, from, target string) (temp string, r db.Report, err error) {
 	dir, name := filepath.Split(target)
 	f, err := os.CreateTemp(dir, "."+name+".*")
 	if err != nil {
-		return r, err
+		return "", r, err
 	}
-	defer func() {
-		_ = f.Close()
-		_ = os.Remove(f.Name()) // unless it was renamed
-		_ = os.Remove(f.Name() + journalSuffix)
-	}()
-	if _, err := source.ExecContext(ctx, "VACUUM INTO ?", f.Name()); err != nil {
-		return r, fmt.Errorf("copying it to %s failed: %w", dir, explain(from, err))
+	defer f.Close()
+	temp = f.Name()
+	if _, err := source.ExecContext(ctx, "VACUUM INTO ?", temp); err != nil {
+		return temp, r, fmt.Errorf("copying it to %s failed: %w", dir, explain(from, err))
 	}
-	written := connect(f.Name(), toWrite) // with mode=ro, SQLite would not check constraints
+	written := connect(temp, toWrite) // with mode=ro, SQLite would not check constraints
 	r, err = s.verify(ctx, written)
 	if err := errors.Join(err, written.Close()); err != nil {
-		return r, explain(f.Name(), err)
+		return temp, r, explain(temp, err)
 	}
-	if err := f.Sync(); err != nil {
-		return r, err
-	}
-	err = use(f.Name(), &r)
-	return r, err
+	return temp, r, f.Sync()
 }
 
 // Verify reads the whole database at path, even while servers use it, and changes

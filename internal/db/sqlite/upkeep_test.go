@@ -30,7 +30,7 @@ func TestBackup(t *testing.T) {
 	if err := errors.Join(os.Symlink(path, in("link")), os.Symlink("notes.db", in("leads"))); err != nil {
 		t.Fatal(err)
 	}
-	for name, beside := range map[string]string{"link": path + "-lock", "1": in("1-lock"), "2": in("2-wal"), "3": in("3-journal")} {
+	for name, beside := range map[string]string{"link": path + "-wal", "1": in("1-lock"), "2": in("2-wal"), "3": in("3-journal")} {
 		_, err := schema.Backup(t.Context(), path, in(name), true)
 		wantError(t, "Backup to "+name, err, "may be a file of a store, because "+beside)
 	}

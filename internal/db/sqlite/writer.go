@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync/atomic"
@@ -61,7 +62,6 @@ func (d *DB) Write(ctx context.Context, f func(Conn) error) error {
 
 // runJobs runs the waiting jobs in batches until the database is closed.
 func (d *DB) runJobs() {
-	defer close(d.ended)
 	expected := 1 // jobs in the next batch
 	for first := range d.jobs {
 		n := d.runBatch(d.gather(first, expected))
@@ -108,21 +108,16 @@ func (d *DB) runBatch(batch []*job) int {
 		}
 		return nil
 	})
-	n := len(claimed)
-	if n == 0 { // the transaction did not begin, or all were canceled
-		claimed = batch
-	}
-	for _, j := range claimed {
-		switch {
-		case err == nil:
-			j.done <- j.err
-		case n < 2:
-			j.done <- err
-		default:
+	if err != nil && len(claimed) > 1 {
+		for _, j := range claimed {
 			j.done <- d.transact(j.run)
 		}
+		return len(claimed)
 	}
-	return n
+	for _, j := range batch { // nobody receives those of canceled jobs
+		j.done <- cmp.Or(err, j.err)
+	}
+	return len(claimed)
 }
 
 // transact runs f in a transaction, unless writing has stopped. It has no context, because a
