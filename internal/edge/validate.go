@@ -33,8 +33,8 @@ var numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9
 // validateParameters checks the parameters of a request against the document.
 func (op *operation) validateParameters(c echo.Context) error {
 	r := c.Request()
-	query, raw := c.QueryParams(), r.URL.RawQuery // query has no malformed parts, as in the generated code
-	if len(raw) > 8<<10 || strings.ContainsAny(raw, "%;") {
+	query, raw := c.QueryParams(), r.URL.RawQuery           // query has no malformed parts, as in the generated code
+	if len(raw) > 8<<10 || strings.ContainsAny(raw, "%;") { // others are well-formed, so not parsed twice
 		if _, err := url.ParseQuery(raw); err != nil {
 			return fault.New(fault.InvalidParameter, "the query string is malformed or has too many parameters: "+
 				"% must be followed by two hexadecimal digits, and ; must be written as %3B")
