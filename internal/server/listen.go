@@ -102,9 +102,9 @@ func URL(addr net.Addr, secure bool) string {
 // netutil.LimitListener, it does not wrap connections: net/http needs their CloseWrite.
 type limitListener struct {
 	net.Listener
-	open   chan struct{}
-	closed chan struct{}
-	once   sync.Once
+	open     chan struct{} // has a value for each open connection
+	shutdown chan struct{} // is closed when the http.Server shuts down, which waits for Accept
+	once     sync.Once
 }
 
 func (l *limitListener) Accept() (net.Conn, error) {
@@ -113,14 +113,10 @@ func (l *limitListener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	select {
-	case l.open <- struct{}{}: // even after Close, which takes a Unix socket a moment
-	default:
-		select {
-		case l.open <- struct{}{}:
-		case <-l.closed:
-			_ = conn.Close()
-			return nil, net.ErrClosed
-		}
+	case l.open <- struct{}{}:
+	case <-l.shutdown:
+		_ = conn.Close()
+		return nil, net.ErrClosed
 	}
 	limitBuffers(conn)
 	if _, ok := conn.(*net.UnixConn); ok { // TCP cannot tell
@@ -145,12 +141,9 @@ func limitBuffers(conn net.Conn) {
 	}
 }
 
-// Close unblocks Accept, because http.Server's Shutdown waits for it.
+// Close closes the listener once: http.Server's Shutdown calls it again.
 func (l *limitListener) Close() (err error) {
-	l.once.Do(func() {
-		close(l.closed)
-		err = l.Listener.Close()
-	})
+	l.once.Do(func() { err = l.Listener.Close() })
 	return err
 }
 

@@ -84,8 +84,9 @@ type Server struct {
 func New(o Options) (*Server, error) {
 	o.ReadTimeout = cmp.Or(o.ReadTimeout, DefaultReadTimeout)
 	s := &Server{options: o, connections: make(chan struct{}, maxConnections(o))}
+	shutdown := make(chan struct{})
 	for _, l := range o.Listeners {
-		s.listeners = append(s.listeners, &limitListener{Listener: l, open: s.connections, closed: make(chan struct{})})
+		s.listeners = append(s.listeners, &limitListener{Listener: l, open: s.connections, shutdown: shutdown})
 	}
 	auto := promauto.With(o.Metrics)
 	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "connections", Help: "Open connections."},
@@ -93,6 +94,7 @@ func New(o Options) (*Server, error) {
 	auto.NewGauge(prometheus.GaugeOpts{Name: "connections_limit", Help: "Connections that may be open."}).
 		Set(float64(cap(s.connections)))
 	s.http = newHTTP(o, http.HandlerFunc(s.serveHTTP))
+	s.http.RegisterOnShutdown(func() { close(shutdown) })
 	s.http.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateClosed || state == http.StateHijacked {
 			<-s.connections

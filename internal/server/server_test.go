@@ -103,12 +103,11 @@ func inBubble(t *testing.T, o Options, f func(s *running)) {
 		go func() { r.ended <- s.Run(ctx) }()
 		f(r)
 		cancel(nil)
-		_ = s.http.Close()
 		time.Sleep(time.Hour) // until all goroutines have ended
 	})
 }
 
-// pipes is a listener.
+// pipes is a listener. It closes as slowly as a Unix socket.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -118,7 +117,11 @@ func (p pipes) Accept() (net.Conn, error) {
 	return nil, net.ErrClosed
 }
 
-func (p pipes) Close() error { close(p); return nil }
+func (p pipes) Close() error {
+	time.Sleep(arrivalTime)
+	close(p)
+	return nil
+}
 
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
@@ -179,19 +182,18 @@ func (blocked) Write(line []byte) (int, error) {
 }
 
 // TestDrain checks which signals drain a server, what clients see meanwhile, and that a blocked
-// log does not delay the end. Without a drain, a request arrives on an accepted connection just
-// after the server has stopped listening.
+// log does not delay the end. Without a drain, a connection arrives while the listener closes, and
+// a request on it after that.
 func TestDrain(t *testing.T) {
 	for cause, drain := range map[error]time.Duration{
 		sigterm: time.Hour, Interrupted{syscall.SIGHUP}: time.Hour, Interrupted{syscall.SIGINT}: 0, io.EOF: 0,
 	} {
 		inBubble(t, Options{Drain: time.Hour, Logger: slog.New(slog.NewTextHandler(blocked{}, nil))}, func(s *running) {
-			conn := s.dial()
 			s.cancel(cause)
-			if drain > 0 {
-				conn = s.dial()
-			} else {
-				time.Sleep(arrivalTime / 2)
+			synctest.Wait()
+			conn := s.dial()
+			if drain == 0 {
+				time.Sleep(2*arrivalTime + arrivalTime/2) // both listeners are closed
 			}
 			if r := roundTrip(conn, request("GET /readyz")); r.StatusCode != 503 || !r.Close {
 				s.Errorf("stopping after %v: got %d, close %v, want 503, true", cause, r.StatusCode, r.Close)
