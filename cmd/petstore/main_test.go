@@ -109,20 +109,20 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	stderr, err := cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
-	lines := bufio.NewReader(io.TeeReader(stderr, log))
+	lines := bufio.NewScanner(io.TeeReader(stderr, log))
 	var match []string
 	for match == nil {
-		line, err := lines.ReadString('\n')
-		if err != nil {
+		if !lines.Scan() {
 			ts.Fatalf("the server did not start: %s", ts.ReadFile("serve.err"))
 		}
-		match = servingLine.FindStringSubmatch(line)
+		match = servingLine.FindStringSubmatch(lines.Text())
 	}
 	ts.Setenv("URL", match[1])
 	ts.Setenv("ADDR", match[2])
 	ended := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(io.Discard, lines)
+		for lines.Scan() {
+		}
 		_ = cmd.Wait() // shutdown checks the exit status
 		_ = log.Close()
 		close(ended)
@@ -148,10 +148,19 @@ func request(ts *testscript.TestScript, _ bool, args []string) {
 	if args[1] == http.MethodPost {
 		body = example.Body()
 	}
-	response, text, err := send(args[1], ts.Getenv("URL")+args[2], ts.Getenv("KEY"), body)
+	r, err := http.NewRequest(args[1], ts.Getenv("URL")+args[2], strings.NewReader(body))
 	ts.Check(err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Origin", "http://localhost:3000")
+	if key := ts.Getenv("KEY"); key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	response, err := http.DefaultClient.Do(r)
+	ts.Check(err)
+	defer response.Body.Close()
 	_ = response.Header.Write(ts.Stdout())
-	_, _ = io.WriteString(ts.Stdout(), text)
+	_, err = io.Copy(ts.Stdout(), response.Body)
+	ts.Check(err)
 	if got := strconv.Itoa(response.StatusCode); got != args[0] {
 		ts.Fatalf("status: got %s, want %s", got, args[0])
 	}
@@ -223,31 +232,31 @@ func runHere(ctx context.Context, args string, env environment) (status int, std
 	ctx, cancel := context.WithTimeout(ctx, giveUp)
 	defer cancel()
 	var out bytes.Buffer
-	env.variables = map[string]string{keysVariable: fixedKey}
+	env.variables = map[string]string{keysVariable: program.Key}
 	env.stdout, env.stderr = &server.Printer{Writer: io.Discard}, &server.Printer{Writer: &out}
 	env.exitAfter = func(time.Duration, int) {}
 	status = run(ctx, strings.Fields(args), &env)
 	return status, out.String()
 }
 
-func TestInterrupted(t *testing.T) {
+// TestRun checks errors that scripts cannot cause: a signal, and sockets that systemd passes.
+func TestRun(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithCancelCause(t.Context())
+	interrupted, cancel := context.WithCancelCause(t.Context())
 	cancel(server.Interrupted{Signal: syscall.SIGINT})
-	got, stderr := runHere(ctx, "health", environment{})
-	if got != 130 || !strings.HasPrefix(stderr, "petstore: interrupted: ") {
-		t.Errorf("got status %d, %s, want 130, interrupted", got, stderr)
-	}
-}
-
-// TestOddSockets checks that a socket for datagrams is rejected, and so is --addr with sockets.
-func TestOddSockets(t *testing.T) {
-	t.Parallel()
-	env := environment{sockets: []net.Listener{nil}} // a socket for datagrams
-	for args, want := range map[string]string{"": "not a stream", " --addr 127.0.0.1:0": "omit --addr"} {
-		got, stderr := runHere(t.Context(), "serve --store memory:"+args, env)
-		if got != 2 || !strings.Contains(stderr, want) {
-			t.Errorf("%s: got %d, %s, want 2, %s", args, got, stderr, want)
+	for _, c := range []struct {
+		ctx    context.Context
+		args   string
+		status int
+		want   string
+	}{
+		{interrupted, "health", 130, "petstore: interrupted: "},
+		{t.Context(), "serve --store memory:", 2, "not a stream"},
+		{t.Context(), "serve --store memory: --addr 127.0.0.1:0", 2, "omit --addr"},
+	} {
+		got, stderr := runHere(c.ctx, c.args, environment{sockets: []net.Listener{nil}}) // one for datagrams
+		if got != c.status || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s: got %d, %s, want %d, %s", c.args, got, stderr, c.status, c.want)
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/example"
+	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/memory"
@@ -29,29 +30,6 @@ import (
 
 // giveUp limits how long a test waits for a process that hangs.
 const giveUp = time.Minute
-
-// fixedKey is an API key of the servers in this package.
-const fixedKey = "0123456789abcdef"
-
-// send sends a request with a key, which may be empty, and reads the body of the response.
-func send(method, url, key, body string) (*http.Response, string, error) {
-	r, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		return nil, "", err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Origin", "http://localhost:3000")
-	if key != "" {
-		r.Header.Set("Authorization", "Bearer "+key)
-	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return nil, "", err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	return response, string(text), err
-}
 
 // wantExit sends a process a signal and checks how it ends.
 func wantExit(t *testing.T, cmd *exec.Cmd, signal syscall.Signal, want string) {
@@ -70,15 +48,15 @@ func TestProcess(t *testing.T) {
 	t.Parallel()
 	// LISTEN_PID is the server's, because exec does not change it.
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=2 exec petstore serve --store memory: --drain 1h")
-	cmd.Env = append(os.Environ(), keysVariable+"="+fixedKey)
+	cmd.Env = append(os.Environ(), keysVariable+"="+program.Key)
 	var addrs [2]string
 	for i := range addrs {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		file, err := l.(*net.TCPListener).File()
+		file, err := l.File()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +81,8 @@ func TestProcess(t *testing.T) {
 	if got, stderr := runHere(t.Context(), "health --addr "+addrs[0], environment{}); got != 1 {
 		t.Errorf("health of a server that stops: got %d, %s, want 1", got, stderr)
 	}
-	if _, got, err := send("GET", "http://"+addrs[0]+example.ListPath(), fixedKey, ""); got != "[]\n" {
+	_, got, err := program.Send(t.Context(), http.DefaultClient, "GET", "http://"+addrs[0]+example.ListPath(), "")
+	if got != "[]\n" {
 		t.Errorf("got %s, error %v, want []", got, err)
 	}
 	wantExit(t, cmd, syscall.SIGTERM, "signal: terminated")
@@ -128,17 +107,13 @@ func unread(t *testing.T, args, until, want string, fail func(url string)) {
 	pipe, in := io.Pipe()
 	ended, out := make(chan string, 2), &server.Printer{Writer: in}
 	env := &environment{
-		variables: map[string]string{keysVariable: fixedKey, "PETSTORE_STROE": "misspelt"},
+		variables: map[string]string{keysVariable: program.Key, "PETSTORE_STROE": "misspelt"},
 		stdout:    out, stderr: out, sockets: []net.Listener{l},
 		exitAfter: func(d time.Duration, status int) { ended <- fmt.Sprintf("%d after %v", status, d) },
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	returned := make(chan struct{})
-	go func() {
-		_ = in.CloseWithError(fmt.Errorf("it returned %d", run(ctx, strings.Fields(args), env)))
-		close(returned)
-	}()
+	go func() { _ = in.CloseWithError(fmt.Errorf("it returned %d", run(ctx, strings.Fields(args), env))) }()
 	lines := bufio.NewScanner(pipe)
 	for !strings.Contains(lines.Text(), until) {
 		if !lines.Scan() {
@@ -163,8 +138,8 @@ func unread(t *testing.T, args, until, want string, fail func(url string)) {
 	if got := <-ended; got != want {
 		t.Errorf("%s, unread after %s: got status %s, want %s", args, until, got, want)
 	}
-	_ = pipe.Close()
-	<-returned
+	for lines.Scan() { // until it has returned
+	}
 }
 
 // hung is a store that hangs when uses of keys are to be recorded, and calls forget when old

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/example"
+	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/server"
 )
 
@@ -82,7 +84,7 @@ func TestUnreadFile(t *testing.T) {
 		if err := os.Rename(file, file+"x"); err != nil {
 			t.Fatal(err)
 		}
-		go send("POST", url+example.ListPath(), fixedKey, example.Body())
+		go program.Send(t.Context(), http.DefaultClient, "POST", url+example.ListPath(), example.Body())
 	})
 	unread(t, "migrate --store sqlite:"+file+"y", "created a new store", "143 after 12s", nil)
 }
