@@ -93,19 +93,32 @@ func TestURL(t *testing.T) {
 	}
 }
 
+func listen(t *testing.T, addr string) net.Listener {
+	t.Helper()
+	l, err := Listen(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// send sends data on a new connection.
+func send(t *testing.T, l net.Listener, data string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial(l.Addr().Network(), l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.WriteString(conn, data)
+	return conn
+}
+
 // TestListen checks that a server replaces the Unix socket of a killed one, but not one that is
 // served, nor while another server starts, and that it removes no socket but its own.
 func TestListen(t *testing.T) {
 	t.Chdir(t.TempDir()) // its path may be too long for a socket
 	const path = "http.sock"
-	listen := func() net.Listener {
-		l, err := Listen("unix:" + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
-	}
-	_ = listen().(unixListener).UnixListener.Close() // as if it was killed
+	_ = listen(t, "unix:"+path).(unixListener).UnixListener.Close() // as if it was killed
 	other := flock.New(path + ".lock")
 	if err := other.Lock(); err != nil {
 		t.Fatal(err)
@@ -116,7 +129,7 @@ func TestListen(t *testing.T) {
 		}
 	})
 	_ = other.Close()
-	served := listen()
+	served := listen(t, "unix:"+path)
 	if _, err := Listen("unix:" + path); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("a second server: got error %v, want %v", err, syscall.EADDRINUSE)
 	}
@@ -126,7 +139,7 @@ func TestListen(t *testing.T) {
 		}
 	}
 	_ = os.Rename(path, "moved")
-	second := listen()
+	second := listen(t, "unix:"+path)
 	_ = served.Close()
 	if _, err := os.Lstat(path); err != nil {
 		t.Errorf("another server's socket: got error %v, want none", err)
@@ -164,17 +177,9 @@ func TestHeaderLimit(t *testing.T) {
 func TestBuffers(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, addr := range []string{"127.0.0.1:0", "unix:http.sock"} {
-		inner, err := Listen(addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer inner.Close()
-		client, err := net.Dial(inner.Addr().Network(), inner.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer client.Close()
-		l := &limitListener{Listener: inner, open: make(chan struct{}, 1)}
+		l := &limitListener{Listener: listen(t, addr), open: make(chan struct{}, 1)}
+		defer l.Close()
+		defer send(t, l, "").Close()
 		conn, err := l.Accept()
 		if err != nil {
 			t.Fatal(err)
@@ -195,25 +200,14 @@ func TestBuffers(t *testing.T) {
 // ended its request.
 func TestLeft(t *testing.T) {
 	t.Chdir(t.TempDir())
-	l, err := Listen("unix:http.sock")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := listen(t, "unix:http.sock")
 	s, h := newServer(t, Options{Listeners: []net.Listener{l}, MaxConnections: 1}) // served one after the other
 	defer s.http.Close()
 	close(h.done)
-	send := func(path string) *net.UnixConn {
-		client, err := net.DialUnix("unix", nil, l.Addr().(*net.UnixAddr))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _ = io.WriteString(client, request("GET "+path))
-		return client
-	}
-	_ = send("/hang").Close()
-	client := send("/ok")
+	_ = send(t, l, request("GET /hang")).Close()
+	client := send(t, l, request("GET /ok"))
 	defer client.Close()
-	_ = client.CloseWrite()
+	_ = client.(*net.UnixConn).CloseWrite()
 	go s.http.Serve(s.listeners[0])
 	if got := roundTrip(client, "").StatusCode; got != 200 || len(h.running) > 0 {
 		t.Errorf("got %d, and %d requests of a client that has left, want 200, 0", got, len(h.running))
