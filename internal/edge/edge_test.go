@@ -229,6 +229,7 @@ func TestDocs(t *testing.T) {
 		{public, browser, 302, "Location", "https://example.com/a%20b/manual"},
 		{none, browser, 404, "Vary", "Accept"},
 		{local, "GET /", 404, "Vary", "Accept"},
+		{local, "POST /\nAccept: text/html", 404, "Location", ""},
 		{local, "GET /v1/books/1", 200, "Link", "</manual" + deprecation + ", " + up},
 		{public, "GET /v1/books/1", 200, "Link", "<https://example.com/a%20b/manual" + deprecation + ", " + up},
 		{none, "GET /v1/books/1", 200, "Link", up},

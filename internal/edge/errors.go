@@ -172,6 +172,9 @@ func describeRule(e *openapi3.SchemaError) string {
 		}
 		return "must be a valid " + s.Format
 	}
+	if rule, found := strings.CutPrefix(e.Reason, "number "); found {
+		return rule
+	}
 	return "is invalid: " + e.Reason
 }
 

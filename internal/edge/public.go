@@ -43,7 +43,9 @@ func (h *Handler) addProbes() {
 	})
 	h.echo.RouteNotFound("/", func(c echo.Context) error {
 		c.Response().Header().Add("Vary", "Accept")
-		if h.options.Docs.Path != "" && strings.Contains(c.Request().Header.Get("Accept"), "text/html") {
+		r := c.Request()
+		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+		if h.options.Docs.Path != "" && reads && strings.Contains(r.Header.Get("Accept"), "text/html") {
 			return c.Redirect(http.StatusFound, h.docsURL)
 		}
 		return echo.ErrNotFound

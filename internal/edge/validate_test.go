@@ -27,7 +27,7 @@ func TestParameters(t *testing.T) {
 		{"PUT /v1/covers?", "", 400, `"side is required"`},
 		{"GET /v1/books?year=2147483648", "", 400, "year must be an integer of 32 bits, written in digits"},
 		{"GET /v1/books?price=0x1p3", "", 400, "price must be of type number"},
-		{"GET /v1/books?price=11", "", 400, "price is invalid: number must be at most 10.5"},
+		{"GET /v1/books?price=11", "", 400, "price must be at most 10.5"},
 		{"GET /v1/books?sold=T", "", 400, "sold must be of type boolean"},
 		{"GET /v1/books?kind=", "", 400, "kind must be one of novel, poem"},
 		{"GET /v1/books?tag=a&tag=b&tag=c", "", 400, "tag is invalid: maximum number of items is 2"},
