@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -39,7 +40,7 @@ var schema = Schema{
 
 var (
 	insertNote  = schema.Statement("INSERT INTO notes (text) VALUES (?) RETURNING id")
-	selectNotes = schema.Statement("SELECT id, text FROM notes ORDER BY id")
+	selectNotes = schema.Statement("SELECT json_group_object(id, text) FROM notes")
 	insertTag   = schema.Statement("INSERT INTO tags (name) VALUES (?)")
 	selectTags  = schema.Statement("SELECT name FROM tags")
 )
@@ -212,22 +213,12 @@ func walk(t testing.TB, d *DB) (all ledger) {
 	return all
 }
 
-func notesIn(conn Conn) (ledger, error) {
-	rows, err := conn.Stmt(selectNotes).Query()
-	if err != nil {
-		return nil, err
+func notesIn(conn Conn) (all ledger, err error) {
+	var notes []byte
+	if err = conn.Stmt(selectNotes).QueryRow().Scan(&notes); err == nil {
+		err = json.Unmarshal(notes, &all)
 	}
-	defer rows.Close()
-	all := ledger{}
-	for rows.Next() {
-		var id int64
-		var text string
-		if err := rows.Scan(&id, &text); err != nil {
-			return nil, err
-		}
-		all[id] = text
-	}
-	return all, rows.Err()
+	return all, err
 }
 
 func open(t testing.TB, path string) *DB {
