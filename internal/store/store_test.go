@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"reflect"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,6 +22,7 @@ import (
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/address"
 	"example.com/petstore/internal/store/memory"
+	"example.com/petstore/internal/store/storetest"
 )
 
 // gather returns the value of every metric by its name and labels; for a histogram, its
@@ -60,58 +61,34 @@ func observe(err error) (store.Store, *prometheus.Registry) {
 	return store.Observe(failing{memory.New(), own, err}, reg), reg
 }
 
-// TestMeasured calls each method that requests call. The counters of its failures exist from the start.
-func TestMeasured(t *testing.T) {
+// TestObserve checks that each call of a request is measured, and which errors are failures of the
+// store, whose counters exist from the start.
+func TestObserve(t *testing.T) {
 	s, reg := observe(nil)
-	_, _ = s.Key(t.Context(), "")
-	calls := 1.0
-	others := []string{"Close", "Failed", "ForgetIdempotencyKeys", "Ping"}
-	for m := range reflect.TypeFor[pets.Store]().Methods() {
-		if slices.Contains(others, m.Name) {
-			continue
-		}
-		args := []reflect.Value{reflect.ValueOf(t.Context())}
-		for i := 1; i < m.Type.NumIn(); i++ {
-			args = append(args, reflect.Zero(m.Type.In(i)))
-		}
-		reflect.ValueOf(s).MethodByName(m.Name).Call(args)
-		calls++
-	}
-	values := gather(t, reg)
-	for name, n := range values {
-		call, found := strings.CutPrefix(name, "store_call_duration_seconds ")
-		if !found {
-			continue
-		}
-		calls -= n
-		for _, kind := range []string{"internal", "unavailable"} {
-			if n, found := values["store_failures_total "+call+" "+kind]; n != 0 || !found {
-				t.Errorf("%s: got %v failures of the kind %s, want a counter of 0", call, n, kind)
-			}
+	calls := float64(len(storetest.EveryMethod(t.Context(), t, s)))
+	for name, n := range gather(t, reg) {
+		if strings.HasPrefix(name, "store_call_duration_seconds ") {
+			calls -= n
 		}
 	}
-	if _, found := values["own"]; calls != 0 || !found {
-		t.Errorf("%v calls more than were measured, or no metric of the store", calls)
+	if calls != 6 { // Ping, ForgetIdempotencyKeys, CreateKey, Keys, RevokeKey and RecordKeyUse
+		t.Errorf("got %v calls that were not measured, want the 6 that no request makes", calls)
 	}
-}
-
-// TestFailures checks which errors are failures of the store.
-func TestFailures(t *testing.T) {
 	for err, kind := range map[error]string{
 		nil: "", keys.ErrNotFound: "", fault.New(fault.InvalidBody, ""): "",
 		fault.New(fault.Unavailable, ""): "unavailable", fault.New(fault.Internal, ""): "internal", io.EOF: "internal",
 	} {
 		s, reg := observe(err)
 		_, _ = s.Pet(t.Context(), 1)
-		for name, got := range gather(t, reg) {
-			call, found := strings.CutPrefix(name, "store_failures_total ")
-			want := 0.0
-			if kind != "" && call == "get "+kind {
-				want = 1
-			}
-			if found && got != want {
-				t.Errorf("%v: got %v failures of %s, want %v", err, got, call, want)
-			}
+		want := map[string]float64{"store_call_duration_seconds get": 1, "own": 0}
+		for _, call := range []string{"create", "get", "list", "key"} {
+			want["store_failures_total "+call+" unavailable"], want["store_failures_total "+call+" internal"] = 0, 0
+		}
+		if kind != "" {
+			want["store_failures_total get "+kind] = 1
+		}
+		if got := gather(t, reg); !maps.Equal(got, want) {
+			t.Errorf("%v: got %v, want %v", err, got, want)
 		}
 	}
 }

@@ -56,11 +56,7 @@ func create(ctx context.Context, s store.Store, key pets.IdempotencyKey) error {
 
 func mustCreate(t *testing.T, s store.Store, key pets.IdempotencyKey) pets.Pet {
 	t.Helper()
-	p, err := s.CreatePet(t.Context(), example.Named(key.Key), key)
-	if err != nil {
-		t.Fatalf("CreatePet: got error %v", err)
-	}
-	return p
+	return storetest.Create(t, s, example.Named(key.Key), key)
 }
 
 // planted are functions that somebody else has created in a schema of the search path. They
@@ -212,9 +208,7 @@ func TestLongNames(t *testing.T) {
 	s := mustOpen(t, pgtest.Start(t).Database(t))
 	for _, p := range example.Pets(20) {
 		p.Name = example.LongText(20_000)
-		if _, err := s.CreatePet(t.Context(), p, pets.IdempotencyKey{}); err != nil {
-			t.Fatal(err)
-		}
+		storetest.Create(t, s, p, pets.IdempotencyKey{})
 	}
 	for _, q := range []pets.ListQuery{{}, slices.Collect(maps.Values(example.Filters()))[0]} {
 		q.Limit = 3
@@ -254,10 +248,7 @@ func TestPlan(t *testing.T) {
 	s := mustOpen(t, pgtest.Start(t).Database(t))
 	const many = 10_000
 	for i, p := range example.Pets(3) { // the last has a value of its own
-		made, err := s.CreatePet(t.Context(), p, pets.IdempotencyKey{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := storetest.Create(t, s, p, pets.IdempotencyKey{})
 		pgtest.Exec(t, s.address, fmt.Sprintf("INSERT INTO petstore.pets ("+newPetList+") SELECT "+newPetList+
 			" FROM petstore.pets, generate_series(1, %d) WHERE id = %d", []int{many, 2 * many, 0}[i], made.ID))
 	}

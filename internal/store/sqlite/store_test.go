@@ -86,9 +86,9 @@ func TestSequenceLost(t *testing.T) {
 	last := int64(2)
 	for _, key := range []string{"k1", "", "k2"} {
 		sqlOn(t, s.path, "DELETE FROM sqlite_sequence")
-		made, err := s.CreatePet(t.Context(), example.Pet(), pets.IdempotencyKey{Key: key})
-		if last++; err != nil || made.ID != last {
-			t.Errorf("key %q: got id %d, error %v, want %d", key, made.ID, err, last)
+		made := storetest.Create(t, s, example.Pet(), pets.IdempotencyKey{Key: key})
+		if last++; made.ID != last {
+			t.Errorf("key %q: got id %d, want %d", key, made.ID, last)
 		}
 	}
 }
@@ -123,9 +123,7 @@ func TestPlan(t *testing.T) {
 func TestForgetBatch(t *testing.T) {
 	s := open(t, newPath(t))
 	for i := range 51 {
-		if _, err := s.CreatePet(t.Context(), example.Pet(), pets.IdempotencyKey{Key: fmt.Sprint(i)}); err != nil {
-			t.Fatal(err)
-		}
+		storetest.Create(t, s, example.Pet(), pets.IdempotencyKey{Key: fmt.Sprint(i)})
 	}
 	for _, want := range []int{50, 1, 0} {
 		if n, err := s.ForgetIdempotencyKeys(t.Context(), -time.Hour); err != nil || n != want {

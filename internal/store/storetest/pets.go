@@ -102,9 +102,9 @@ var mine = pets.IdempotencyKey{KeyID: "mine", Key: "k1"}
 
 func testIdempotency(t *testing.T, f Factory) {
 	s, p := f.open(t), example.Pet()
-	first := mustCreateOnce(t, s, p, mine)
+	first := Create(t, s, p, mine)
 	wantRefused(t, s, example.Named("another"), mine, fault.IdempotencyKeyReused) // the contract tests each property
-	if got := mustCreateOnce(t, s, p, mine); !equal(got, first) {
+	if got := Create(t, s, p, mine); !equal(got, first) {
 		t.Errorf("the same again: got %v, want %v", got, first)
 	}
 	all := []pets.Pet{first}
@@ -118,7 +118,7 @@ func testIdempotency(t *testing.T, f Factory) {
 		{KeyID: "mine", Key: " k1"},
 		{KeyID: "mine", Key: strings.Repeat("k", 255)},
 	} {
-		all = append(all, mustCreateOnce(t, s, example.Pet(), other))
+		all = append(all, Create(t, s, example.Pet(), other))
 	}
 	wantAll(t, s, all)
 }
@@ -128,7 +128,7 @@ func testIdempotency(t *testing.T, f Factory) {
 // the request is rejected, and the identifier is not reused.
 func testIdempotencyAfterChange(t *testing.T, f Factory) {
 	s := f.open(t)
-	first := mustCreateOnce(t, s, example.Pet(), mine)
+	first := Create(t, s, example.Pet(), mine)
 	changed := pets.Pet{ID: first.ID, NewPet: example.Pets(2)[1]}
 	f.Change(t, s, changed)
 	for range 2 {
@@ -196,12 +196,12 @@ func testForgetIdempotencyKeys(t *testing.T, f Factory) {
 	var all []pets.Pet
 	for i := range 60 {
 		key := pets.IdempotencyKey{KeyID: "mine", Key: fmt.Sprint("ahead ", i)}
-		all = append(all, mustCreateOnce(t, s, example.Pet(), key))
+		all = append(all, Create(t, s, example.Pet(), key))
 		f.Age(t, s, key, -24*time.Hour)
 	}
 	others := pets.IdempotencyKey{KeyID: "yours", Key: mine.Key} // is forgotten before
-	second := mustCreateOnce(t, s, example.Pet(), others)
-	first := mustCreateOnce(t, s, example.Pet(), mine)
+	second := Create(t, s, example.Pet(), others)
+	first := Create(t, s, example.Pet(), mine)
 	all = append(all, second, first)
 	f.Age(t, s, others, 2*time.Hour)
 	forget := func(age time.Duration, want int) {
@@ -212,13 +212,13 @@ func testForgetIdempotencyKeys(t *testing.T, f Factory) {
 	}
 	forget(3*time.Hour, 0)
 	forget(time.Hour, 1)
-	if got := mustCreateOnce(t, s, first.NewPet, mine); !equal(got, first) {
+	if got := Create(t, s, first.NewPet, mine); !equal(got, first) {
 		t.Errorf("the same again: got %v, want %v", got, first)
 	}
 	forget(-time.Hour, 1)
 	forget(-time.Hour, 0)
 	wantAll(t, s, all)
-	if next := mustCreateOnce(t, s, example.Pet(), mine); next.ID <= first.ID {
+	if next := Create(t, s, example.Pet(), mine); next.ID <= first.ID {
 		t.Errorf("after it was forgotten: got id %d, want another pet", next.ID)
 	}
 	forget(time.Hour, 0)

@@ -99,10 +99,11 @@ func equal(a, b pets.Pet) bool { return reflect.DeepEqual(a, b) }
 
 func mustCreate(t testing.TB, s store.Store, p pets.NewPet) pets.Pet {
 	t.Helper()
-	return mustCreateOnce(t, s, p, pets.IdempotencyKey{})
+	return Create(t, s, p, pets.IdempotencyKey{})
 }
 
-func mustCreateOnce(t testing.TB, s store.Store, p pets.NewPet, key pets.IdempotencyKey) pets.Pet {
+// Create creates p, and returns it.
+func Create(t testing.TB, s store.Store, p pets.NewPet, key pets.IdempotencyKey) pets.Pet {
 	t.Helper()
 	pet, err := s.CreatePet(t.Context(), p, key)
 	if err != nil || !equal(pet, pets.Pet{ID: pet.ID, NewPet: p}) || pet.ID < 1 || pet.ID > pets.MaxID {
