@@ -163,11 +163,9 @@ func testIdempotencyConcurrent(t *testing.T, f Factory) {
 	const callers = 16
 	var all []pets.Pet
 	for n := range 40 {
-		sent, want := slices.Repeat([]pets.NewPet{example.Pet()}, callers), callers
-		for i := range sent {
-			if n%2 == 0 {
-				sent[i], want = example.Pet(), 1
-			}
+		sent, want := slices.Repeat([]pets.NewPet{example.Numbered(n)}, callers), callers
+		if n%2 == 0 {
+			sent, want = example.Pets(callers), 1
 		}
 		key := pets.IdempotencyKey{KeyID: "mine", Key: fmt.Sprint(n)}
 		var made [callers]pets.Pet
