@@ -96,15 +96,15 @@ func TestObserve(t *testing.T) {
 // forgetting is a store that has a result for each batch, and then nothing to forget.
 type forgetting struct {
 	store.Store
-	results []int // how many keys were forgotten; negative if that failed
-	hours   []int // of the calls
+	results []int    // how many keys were forgotten; negative if that failed
+	calls   []string // their times of day
 }
 
 func (f *forgetting) ForgetIdempotencyKeys(_ context.Context, age time.Duration) (n int, err error) {
 	if age != 7*24*time.Hour {
 		return 0, errors.New("not seven days")
 	}
-	f.hours = append(f.hours, time.Now().UTC().Hour())
+	f.calls = append(f.calls, time.Now().UTC().Format(time.TimeOnly))
 	if len(f.results) > 0 {
 		n, f.results = f.results[0], f.results[1:]
 	}
@@ -121,8 +121,9 @@ func TestForgetIdempotencyKeys(t *testing.T) {
 		s := &forgetting{results: []int{1000, 1, 0, -1000, -1, 1000, 0, 0}}
 		var log bytes.Buffer
 		store.ForgetIdempotencyKeys(ctx, s, slog.New(slog.NewTextHandler(&log, nil)))
-		if want := []int{1, 1, 1, 2, 3, 4, 4, 5}; !slices.Equal(s.hours, want) { // a bubble begins at midnight
-			t.Errorf("got calls at %v, want %v", s.hours, want)
+		const want = "01:00:00 01:00:00 01:00:00 02:00:00 03:00:00 04:00:00 04:00:00 05:00:00" // a bubble begins at midnight
+		if got := strings.Join(s.calls, " "); got != want {
+			t.Errorf("got calls at %s, want %s", got, want)
 		}
 		lines := regexp.MustCompile(`level=(WARN|INFO.*keys=\d+)`).FindAllString(log.String(), -1)
 		message := `level=INFO msg="old idempotency keys were deleted" keys=`
