@@ -51,10 +51,8 @@ func TestFaults(t *testing.T) {
 	}{
 		{150, "pwrite64", "-wal", "error=EIO:when=40+", "the disk is full or cannot be written"},
 		{150, "pwrite64", "-wal", "error=EIO:when=40", none},
-		{150, "fsync,fdatasync", "-wal", "error=EIO:when=20+", eio},
 		{150, "fsync,fdatasync", "-wal", "error=EIO:when=20", eio},
 		{150, "pwrite64", "", "error=EIO:when=20+", "the log could not be copied into the file: " + eio},
-		{150, "fsync,fdatasync", "", "error=EIO", "the log could not be copied into the file: " + eio},
 		{1, "fsync,fdatasync", "", "error=EIO", "the log could not be copied into the file: " + eio}, // by Close
 		{150, "fsync,fdatasync", "", "error=EIO:when=1", "the log could not be copied into the file: " + eio},
 		{150, "ftruncate", "", "error=EIO", eio},

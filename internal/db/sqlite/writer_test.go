@@ -13,6 +13,17 @@ import (
 	"example.com/petstore/internal/fault"
 )
 
+// whileWriting runs test in a bubble, with a database that is busy with a write until it is released.
+func whileWriting(t *testing.T, test func(t *testing.T, d *DB, release func())) {
+	synctest.Test(t, func(t *testing.T) {
+		d, held := open(t, newPath(t)), make(chan struct{})
+		go func() { _ = d.Write(t.Context(), func(Conn) error { <-held; return nil }) }()
+		synctest.Wait()
+		test(t, d, func() { close(held) })
+		mustClose(t, d)
+	})
+}
+
 // A caller whose turn comes waits for one that has just been answered, and both share a commit.
 func TestCallersComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -73,18 +84,13 @@ func TestJobFails(t *testing.T) {
 
 // TestBatchSize has one more caller waiting than a batch may have.
 func TestBatchSize(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := open(t, newPath(t))
-		defer mustClose(t, d)
-		held := make(chan struct{})
+	whileWriting(t, func(t *testing.T, d *DB, release func()) {
 		var wg sync.WaitGroup
-		wg.Go(func() { _ = d.Write(t.Context(), func(Conn) error { <-held; return nil }) })
-		synctest.Wait()
 		for range 129 {
 			wg.Go(func() { mustCreate(t, d, "a") })
 		}
 		synctest.Wait()
-		close(held)
+		release()
 		wg.Wait()
 		if commits := d.commits.Load(); commits != 3 {
 			t.Errorf("got %d commits, want 3: of the first write, of 128 others and of the last", commits)
@@ -95,15 +101,10 @@ func TestBatchSize(t *testing.T) {
 // A call ends with its context while it waits for its turn, while the queue is full, while all
 // readers are in use, or in a statement. Then nothing was done.
 func TestContextEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := open(t, newPath(t))
-		defer mustClose(t, d)
+	whileWriting(t, func(t *testing.T, d *DB, release func()) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // the bubble's
 		defer cancel()
-		held := make(chan struct{})
 		var inTime, late sync.WaitGroup
-		inTime.Go(func() { _ = d.Write(t.Context(), func(Conn) error { <-held; return nil }) })
-		synctest.Wait()
 		inTime.Go(func() { mustCreate(t, d, "in time") })
 		errs := make([]error, maxBatch+2) // more than the queue holds
 		for i := range errs {
@@ -127,7 +128,7 @@ func TestContextEnds(t *testing.T) {
 				t.Errorf("call %d: got error %v, want unavailable, because the context has ended", i, err)
 			}
 		}
-		close(held)
+		release()
 		inTime.Wait()
 		if got := len(walk(t, d)); got != 1 {
 			t.Errorf("got %d notes, want the one in time", got)
