@@ -25,8 +25,7 @@ import (
 	"example.com/petstore/internal/store/storetest"
 )
 
-// gather returns the value of every metric by its name and labels; for a histogram, its
-// count.
+// gather returns the value of every metric by its name and labels; for a histogram, its count.
 func gather(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := reg.Gather()

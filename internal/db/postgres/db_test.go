@@ -19,8 +19,7 @@ import (
 	"example.com/petstore/internal/fault"
 )
 
-// TestAddress checks that neither errors nor redacted addresses have the password, and that
-// only an address whose password is unclear has advice about it.
+// TestAddress checks that no password is printed, and which addresses have advice about it.
 func TestAddress(t *testing.T) {
 	const unclear = "malformed: it is unclear where the password is"
 	for address, want := range map[string]struct{ redacted, err string }{
@@ -133,8 +132,7 @@ func TestEffectOf(t *testing.T) {
 	}
 }
 
-// TestUnreachable checks for how long a call is tried that was not executed, and for how long Ping
-// succeeds.
+// TestUnreachable checks how long a call is retried, and how long Ping succeeds.
 func TestUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool, err := pgxpool.New(t.Context(), "postgres://127.0.0.1:1/notes")

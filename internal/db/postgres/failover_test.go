@@ -115,8 +115,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestCheck checks what is rejected, at the start and by new connections, and that the metrics
-// agree.
+// TestCheck checks what is rejected, at the start and by new connections, and the metrics.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -210,9 +209,8 @@ func figures(t *testing.T, d *DB) map[string]float64 {
 	return all
 }
 
-// TestSync uses a server that waits for a standby that does not exist. If the wait is
-// canceled, the server reports success although no standby has the note: the outcome is
-// unknown. The store's tests repeat such writes.
+// TestSync ends the wait for a standby that does not exist. The server may then report success, but
+// the outcome is unknown. The store's tests repeat such writes.
 func TestSync(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -230,8 +228,7 @@ func TestSync(t *testing.T) {
 	d.mustCount(t, 2)
 }
 
-// TestSlow has a statement that lasts occupy the only connection for reads, or for writes. Another
-// of its kind waits in vain, but the other kind does not.
+// TestSlow checks that a slow read does not keep writes from their connections, nor a write reads.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	d := mustOpen(t, pgtest.Start(t).Address("postgres")+"&pool_max_conns=1")

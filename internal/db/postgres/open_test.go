@@ -46,8 +46,7 @@ func TestOpenRejects(t *testing.T) {
 	rejects(t, here, "set connect_timeout=SECONDS in the address")
 }
 
-// TestRole opens a database as a role whose settings, limits and password are not the default,
-// and changes the password and the file that has it.
+// TestRole uses a role with settings and a limit of its own, and changes its password in a file.
 func TestRole(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -139,8 +138,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestMigrateConcurrently opens eight databases at once that are one, which is empty, directly
-// and through a PgBouncer with few connections.
+// TestMigrateConcurrently opens an empty database eight times at once, partly through PgBouncer.
 func TestMigrateConcurrently(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -218,8 +216,7 @@ func mustOpen(t testing.TB, address string, logger ...*slog.Logger) *DB {
 	return d
 }
 
-// rejects checks that Open, OpenReader and Migrate fail with an error of one line that
-// contains want, and no password.
+// rejects checks that Open, OpenReader and Migrate fail with one line that contains want, and no password.
 func rejects(t *testing.T, address, want string) {
 	t.Helper()
 	_, _, migrateErr := notebook.Migrate(t.Context(), address, slog.New(slog.DiscardHandler))

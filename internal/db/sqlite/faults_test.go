@@ -17,8 +17,7 @@ import (
 	"testing"
 )
 
-// strace returns the strace command that injects effect, such as an error, into
-// a system call: on these files, or on all if there are none.
+// strace returns a command that injects effect into a system call on these files, or on all if there are none.
 func strace(call, effect string, files ...string) []string {
 	args := []string{"strace", "-f", "-qq", "-o", os.DevNull}
 	for _, file := range files {
@@ -27,8 +26,7 @@ func strace(call, effect string, files ...string) []string {
 	return append(args, "-e", "trace="+call, "-e", "inject="+call+":"+effect)
 }
 
-// createUnder creates notes in a child under strace. It returns those acknowledged and
-// what the child printed as its error.
+// createUnder creates notes in a child under strace, and returns those acknowledged and its error.
 func createUnder(t *testing.T, strace []string, args ...string) (l ledger, stderr string, err error) {
 	t.Helper()
 	cmd := child(t, strace, "create", args...)
@@ -97,8 +95,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestRefusedIsNotThere makes each write to the log of several transactions fail and
-// kills the process then: the refused note must not be there.
+// TestRefusedIsNotThere makes one write to the log fail and kills the process: the note must not be there.
 func TestRefusedIsNotThere(t *testing.T) {
 	sound := atRest(t)
 	for write := 1; write <= 40; write++ {
@@ -142,9 +139,8 @@ func TestUnchanged(t *testing.T) {
 	l.check(t, path)
 }
 
-// TestRestoreKilled kills a restore at each system call that changes something.
-// The restore replaces a store that a killed process left. strace counts calls
-// per thread, so the test takes one kind of call at a time.
+// TestRestoreKilled kills a restore over a killed store at each system call that changes something.
+// strace counts calls per thread, so the test takes one kind of call at a time.
 func TestRestoreKilled(t *testing.T) {
 	old, oldNotes := killed(t)
 	from, newNotes := backupOf(t, "a", "b", "c"), ledger{1: "a", 2: "b", 3: "c"}
@@ -217,8 +213,7 @@ func mounting(script, path string) []string {
 	return []string{"unshare", flags, "sh", "-c", script, path}
 }
 
-// TestFullDisk checks that a database at rest is opened and read on a full disk, and that only
-// its writes are refused, also after a kill.
+// TestFullDisk checks that a full disk, also after a kill, rejects writes only.
 func TestFullDisk(t *testing.T) {
 	out, err := child(t, mounting(`
 		cd "$0" && mount -t tmpfs -o size=1m tmpfs . && cd "$0" && "$1" notes.db 1 > made || exit
@@ -232,8 +227,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestMount checks that a file that is a mount of its own is refused, unless it is a backup
-// that is only read, and a mounted folder is not.
+// TestMount checks that a file that is a mount is rejected, unless it is a backup that is only read.
 func TestMount(t *testing.T) {
 	const refused = "it is a mount of its own"
 	store, backup := atRest(t, "a"), backupOf(t, "a")

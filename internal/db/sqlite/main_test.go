@@ -79,8 +79,7 @@ func child(t testing.TB, wrapper []string, work string, args ...string) *exec.Cm
 	return c
 }
 
-// works are what a child can do. All but create print a number of notes, and only read the
-// database in the first argument.
+// works are what a child can do. All but create only read the first argument, and print a number of notes.
 var works = map[string]func(ctx context.Context, args []string) error{
 	"create": createAll,
 	"list": func(ctx context.Context, args []string) error {
@@ -106,10 +105,8 @@ func report(r db.Report, err error) error {
 	return err
 }
 
-// createAll creates notes from several goroutines, each until it fails or has created as
-// many as the second argument says. It prints each acknowledged note in one write. At the
-// end it closes the database. With a third argument it uses one goroutine, and exits as if
-// it were killed once a note is refused.
+// createAll has several goroutines create as many notes each as the second argument says, and closes the
+// database. With a third argument, it uses one goroutine, and exits without closing once a note is refused.
 func createAll(ctx context.Context, names []string) error {
 	runtime.LockOSThread() // for strace, which counts calls per thread
 	d, err := schema.Open(ctx, names[0], db.Options{})
@@ -243,8 +240,7 @@ func atRest(t testing.TB, texts ...string) string {
 	return path
 }
 
-// killed returns the path and the notes of a database whose process was killed. Some notes
-// are only in the log.
+// killed returns the path and the notes of a database whose process was killed.
 func killed(t testing.TB) (string, ledger) {
 	t.Helper()
 	used := newPath(t)
@@ -304,8 +300,7 @@ func wantNotes(t testing.TB, path string, n int64) {
 	}
 }
 
-// wantFiles checks that the directory of path contains exactly these files, and that
-// others may not open those of this package.
+// wantFiles checks that the folder of path has exactly these files, and that others may not open ours.
 func wantFiles(t testing.TB, path string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -322,8 +317,7 @@ func wantFiles(t testing.TB, path string, want ...string) {
 	}
 }
 
-// contents returns the content of each file whose name begins with path, by the rest of
-// its name.
+// contents returns the content of each file whose name begins with path, by the rest of its name.
 func contents(t testing.TB, path string) map[string]string {
 	t.Helper()
 	names, _ := filepath.Glob(path + "*")

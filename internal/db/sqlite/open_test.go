@@ -92,8 +92,7 @@ func TestOpenRejects(t *testing.T) {
 	}
 }
 
-// The connections have the settings that the promises of this package rest on, and Open fails
-// if SQLite does not take one.
+// TestStart checks the settings of connections, and that Open fails if SQLite does not take one.
 func TestStart(t *testing.T) {
 	d := open(t, newPath(t))
 	for _, pragma := range []string{
@@ -118,8 +117,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestMigrate goes up to a second version of the schema. Everything stays, and a program
-// that knows only the first refuses the second.
+// TestMigrate migrates to a second version, which a program that knows only the first rejects.
 func TestMigrate(t *testing.T) {
 	path := newPath(t)
 	d := open(t, path)
@@ -157,8 +155,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// Open does not touch the log while another program, which does not know this package's
-// lock, writes.
+// TestOtherProgram has a program write that does not know this package's lock.
 func TestOtherProgram(t *testing.T) {
 	patient := toWrite
 	defer func() { toWrite = patient }()
@@ -175,9 +172,8 @@ func TestOtherProgram(t *testing.T) {
 	wantNotes(t, path, 1)
 }
 
-// TestReplacedFile makes an operator's mistakes with a database in use, opened by a symbolic
-// link. A read, Ping, a write, its commit or Close is the first to notice. An emptied file must
-// not be reported as damaged.
+// TestReplacedFile makes an operator's mistakes with a database in use, opened by a symbolic link. A
+// read, Ping, a write, its commit or Close is the first to notice. No file must look damaged.
 func TestReplacedFile(t *testing.T) {
 	const want, lost = " while it was in use, so writing has stopped", "the note is lost"
 	readAll := func(conn Conn) error { _, err := notesIn(conn); return err }
@@ -265,8 +261,7 @@ func damageLeaf(t testing.TB, path, name string) {
 	mustWrite(t, path, string(content))
 }
 
-// TestDamage checks that a damaged page, whether a read or a write finds it first,
-// ends all writing but not the process, and that sound pages are read.
+// TestDamage checks that a damaged page ends all writing, but neither the process nor reading.
 func TestDamage(t *testing.T) {
 	path := atRest(t, "a")
 	damageLeaf(t, path, "tags")

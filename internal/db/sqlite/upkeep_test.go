@@ -135,9 +135,8 @@ func TestRestoreRejects(t *testing.T) {
 	}
 }
 
-// TestRestore replaces databases. A log is never applied to another file, and only force removes
-// it. Identifiers continue above those that the database gave, or far above the backup's if it
-// cannot know them.
+// TestRestore replaces databases, and checks which identifiers follow. A log is never applied to another
+// file, and only force removes it.
 func TestRestore(t *testing.T) {
 	three, none := backupOf(t, "a", "b", "c"), backupOf(t)
 	deleted, lost, damaged := atRest(t, "a", "b", "c", "d", "e"), atRest(t, "a", "b", "c", "d"), atRest(t, "a", "b", "c", "d")
@@ -200,8 +199,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestKill has several processes open a new store at once, backs it up while they write
-// and kills one after the other.
+// TestKill has several processes write to a new store, backs it up, and kills one after the other.
 func TestKill(t *testing.T) {
 	path, l := newPath(t), ledger{}
 	var running []*exec.Cmd

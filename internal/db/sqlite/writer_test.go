@@ -98,8 +98,7 @@ func TestBatchSize(t *testing.T) {
 	})
 }
 
-// A call ends with its context while it waits for its turn, while the queue is full, while all
-// readers are in use, or in a statement. Then nothing was done.
+// TestContextEnds ends the context of calls that wait for the writer, the queue or a reader, and of a statement.
 func TestContextEnds(t *testing.T) {
 	whileWriting(t, func(t *testing.T, d *DB, release func()) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // the bubble's

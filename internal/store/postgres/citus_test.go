@@ -33,8 +33,7 @@ func newCluster(t testing.TB, workers int) (nodes []*pgtest.Server) {
 // distributing is held by distributed: citus_add_node fails if another database adds a node.
 var distributing sync.Mutex
 
-// distributed creates a database on the nodes of a cluster, has open create the tables,
-// distributes them, and returns its address on the coordinator.
+// distributed creates a database on all nodes, distributes the tables that open creates, and returns its address.
 func distributed(t testing.TB, nodes []*pgtest.Server, open func(address string)) string {
 	t.Helper()
 	distributing.Lock()
@@ -65,8 +64,7 @@ func TestCitus(t *testing.T) {
 	storetest.Run(t, f)
 }
 
-// TestCitusPage distributes stored pets by the page's statements while a store is open,
-// opens one on a worker, and forgets idempotency keys.
+// TestCitusPage distributes stored pets while a store is open, and opens another on a worker.
 func TestCitusPage(t *testing.T) {
 	var s store.Store
 	var first pets.Pet
@@ -126,8 +124,7 @@ func TestCitusKill(t *testing.T) {
 	l.Check(t, address, "petstore.pets", textColumn)
 }
 
-// TestCitusSync checks that no create succeeds whose wait for a worker's standby was
-// canceled.
+// TestCitusSync cancels the wait for a worker's standby: no create may succeed.
 func TestCitusSync(t *testing.T) {
 	nodes := newCluster(t, 1)
 	worker := nodes[1]

@@ -59,8 +59,7 @@ func mustCreate(t *testing.T, s store.Store, key pets.IdempotencyKey) pets.Pet {
 	return storetest.Create(t, s, example.Named(key.Key), key)
 }
 
-// planted are functions that somebody else has created in a schema of the search path. They
-// fit a literal without a cast better than PostgreSQL's own.
+// planted are functions of somebody else, which fit a literal without a cast better than PostgreSQL's own.
 const planted = `CREATE FUNCTION public.nextval(text) RETURNS bigint LANGUAGE sql AS 'SELECT -1';
 CREATE FUNCTION public.equal(oid, regnamespace) RETURNS boolean LANGUAGE sql AS 'SELECT 1/0 = 1';
 CREATE OPERATOR public.= (LEFTARG = oid, RIGHTARG = regnamespace, FUNCTION = public.equal)`
@@ -112,8 +111,7 @@ func factory(database func(testing.TB) string) storetest.Factory {
 	}
 }
 
-// TestLeastPrivilege serves as the role that the page creates, which cannot make or revoke API
-// keys, once the owner has brought the schema up to date.
+// TestLeastPrivilege serves as the role that the page creates, which cannot create or revoke API keys.
 func TestLeastPrivilege(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Start(t).Address("postgres")
@@ -171,8 +169,7 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// TestOperatorFaults checks that errors which only the operator can fix are no outage, and say
-// what to fix.
+// TestOperatorFaults checks that errors which only the operator can fix say what to fix.
 func TestOperatorFaults(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, pgtest.Start(t).Database(t))
@@ -201,8 +198,7 @@ func TestOperatorFaults(t *testing.T) {
 	internal("Key with another format of bytea", err, "hash")
 }
 
-// TestLongNames checks that one pet more than the limit is sent, and no name beyond the page's
-// end. The contract has the rule where it ends.
+// TestLongNames checks that one pet more than the limit is sent, and no name beyond the page's end.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, pgtest.Start(t).Database(t))
@@ -220,8 +216,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// TestForget forgets keys a thousand at a time, by their index and by the server's clock: that of
-// the process is decades behind.
+// TestForget forgets keys a thousand at a time, by their index and the server's clock, not the process's.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	address := mustOpen(t, pgtest.Start(t).Database(t)).address
@@ -241,8 +236,7 @@ func TestForget(t *testing.T) {
 	})
 }
 
-// TestPlan checks that each page of a filter is a range of its index, however its values go
-// with the identifiers.
+// TestPlan checks that each page of a filter is a range of its index.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, pgtest.Start(t).Database(t))

@@ -77,8 +77,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// A damaged file's .dump may lack the row that AUTOINCREMENT keeps. With and without an
-// idempotency key, a pet then gets an identifier above all others.
+// TestSequenceLost lacks AUTOINCREMENT's row, like the .dump of a damaged file: identifiers still grow.
 func TestSequenceLost(t *testing.T) {
 	s := open(t, newPath(t))
 	storetest.Fill(t, s, 2)
@@ -93,8 +92,7 @@ func TestSequenceLost(t *testing.T) {
 	}
 }
 
-// Every page of one status, and the search for old idempotency keys, reads its index, also with
-// statistics, with which SQLite may prefer the order of identifiers.
+// TestPlan checks the use of indexes, also with statistics: SQLite may prefer the order of identifiers.
 func TestPlan(t *testing.T) {
 	s := open(t, newPath(t))
 	storetest.Fill(t, s, 300)
@@ -132,8 +130,7 @@ func TestForgetBatch(t *testing.T) {
 	}
 }
 
-// TestMove checks that the page which moves a store to PostgreSQL, if it is there, copies each
-// column.
+// TestMove checks that the page which moves a store to PostgreSQL, if it is there, copies each column.
 func TestMove(t *testing.T) {
 	page, err := os.ReadFile("../../../deploy/postgres/from-sqlite.md")
 	if errors.Is(err, fs.ErrNotExist) {

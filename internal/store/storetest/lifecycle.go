@@ -20,8 +20,7 @@ import (
 // ledger has the pet of each create by what was sent: the zero Pet if it was rejected.
 type ledger struct{ sync.Map }
 
-// create creates the pet with a number and records the result. An Internal error, which
-// leaves the outcome open, is allowed only if ctx is done.
+// create creates the pet with a number. An error may leave the outcome open only if ctx is done.
 func (l *ledger) create(ctx context.Context, t testing.TB, s store.Store, number int) error {
 	p := example.Numbered(number)
 	pet, err := s.CreatePet(ctx, p, pets.IdempotencyKey{})
@@ -33,8 +32,7 @@ func (l *ledger) create(ctx context.Context, t testing.TB, s store.Store, number
 	return err
 }
 
-// check compares a walk over the pets with the ledger. Pets that are acknowledged
-// during the walk may be missing from it.
+// check compares a walk with the ledger. Pets that are acknowledged during the walk may be missing.
 func (l *ledger) check(t testing.TB, s store.Store, q pets.ListQuery) {
 	t.Helper()
 	results, stored := maps.Collect(l.Range), map[any]pets.Pet{}
@@ -104,8 +102,7 @@ func Fixture(t testing.TB, s store.Store) (pets.Pet, keys.Key) {
 	return pet, mustCreateKey(t, s, newKey("abcdefgh", noon))
 }
 
-// EveryMethod calls every method but Failed and Close with ctx, and returns the errors. The store
-// should have what Fixture creates.
+// EveryMethod calls every method but Failed and Close on a store with a Fixture, and returns the errors.
 func EveryMethod(ctx context.Context, t testing.TB, s store.Store) map[string]error {
 	errs := map[string]error{"Ping": s.Ping(ctx)}
 	_, errs["CreatePet"] = s.CreatePet(ctx, example.Pet(), pets.IdempotencyKey{})
@@ -129,8 +126,7 @@ func EveryMethod(ctx context.Context, t testing.TB, s store.Store) map[string]er
 	return errs
 }
 
-// testClose calls every method with a canceled context, and after Close. With a canceled
-// context, a call may succeed; if it fails, it returns Unavailable and does nothing.
+// testClose calls every method with a canceled context, where it may succeed or do nothing, and after Close.
 func testClose(t *testing.T, f Factory) {
 	s := f.open(t)
 	pet, key := Fixture(t, s)

@@ -123,9 +123,8 @@ func testIdempotency(t *testing.T, f Factory) {
 	wantAll(t, s, all)
 }
 
-// testIdempotencyAfterChange repeats a request after its pet was changed. It is compared
-// with the first request, and gets the pet as it is stored now. After the pet was removed,
-// the request is rejected, and the identifier is not reused.
+// testIdempotencyAfterChange repeats a request after its pet was changed: it is compared with the first
+// request, and gets the pet as it is stored now. After the pet was removed, it is rejected.
 func testIdempotencyAfterChange(t *testing.T, f Factory) {
 	s := f.open(t)
 	first := Create(t, s, example.Pet(), mine)
@@ -155,9 +154,8 @@ func testIdempotencyAfterChange(t *testing.T, f Factory) {
 	}
 }
 
-// testIdempotencyConcurrent has callers create pets with one key at once. One of different
-// pets is stored; equal pets are stored once. Test every uniqueness rule this way, such as
-// a name that is unique, or the last one in stock.
+// testIdempotencyConcurrent creates different or equal pets with one key at once: one is stored. Test
+// every uniqueness rule this way, such as a name that is unique, or the last one in stock.
 func testIdempotencyConcurrent(t *testing.T, f Factory) {
 	s := f.open(t)
 	const callers = 16
@@ -187,8 +185,7 @@ func testIdempotencyConcurrent(t *testing.T, f Factory) {
 	wantAll(t, s, all)
 }
 
-// testForgetIdempotencyKeys forgets an old key, even beside many with dates in the future,
-// which a clock that was ahead has left.
+// testForgetIdempotencyKeys forgets an old key beside many of a clock that was ahead.
 func testForgetIdempotencyKeys(t *testing.T, f Factory) {
 	s := f.open(t)
 	var all []pets.Pet

@@ -22,8 +22,7 @@ type Factory struct {
 	// Open returns an empty store that shares nothing with the others.
 	Open func(t testing.TB) store.Store
 
-	// Reopen opens a store on the data of s, which is closed. It is nil if the
-	// store does not keep its data.
+	// Reopen opens a store on the data of s, which is closed. It is nil if the data is not kept.
 	Reopen func(t testing.TB, s store.Store) store.Store
 
 	// What operators may do: Change replaces the stored pet that has the identifier of p,

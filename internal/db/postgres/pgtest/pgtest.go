@@ -1,8 +1,7 @@
 //go:build linux
 
-// Package pgtest runs throwaway PostgreSQL and PgBouncer servers for tests, using
-// the programs installed on this machine. A test that lacks them fails; it is
-// never skipped.
+// Package pgtest runs throwaway PostgreSQL and PgBouncer servers for tests, using the programs
+// installed on this machine. A test that lacks them fails.
 package pgtest
 
 import (
@@ -108,8 +107,7 @@ func newServer(t testing.TB) *Server {
 	return s
 }
 
-// command returns a command that ends with the test binary. If that runs as root, the command
-// runs as the user postgres, because PostgreSQL refuses to run as root.
+// command returns a command that ends with the test binary. For root, it runs as the user postgres.
 func (s *Server) command(program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir = s.dir
@@ -143,8 +141,7 @@ func (s *Server) Run(t testing.TB) {
 	s.launch(t, s.Address("postgres"), "postgres", args...)
 }
 
-// launch starts a program, restarts it if it ends, and returns once it accepts
-// connections at address.
+// launch starts a program, again if it ends, and returns once it accepts connections at address.
 func (s *Server) launch(t testing.TB, address, program string, args ...string) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(s.dir, "log"))
@@ -223,8 +220,7 @@ func (s *Server) Configure(t testing.TB, name, value string) {
 	Eventually(t, name+" "+value, func() bool {
 		return Query[string](t, s.Address("postgres"), "SELECT current_setting($1)", name) == value
 	})
-	// The checkpointer notifies all sessions whether commits wait for a standby. It
-	// has done so by the end of this checkpoint.
+	// By its end, the checkpointer has told all sessions whether commits wait for a standby.
 	Exec(t, s.Address("postgres"), "CHECKPOINT")
 }
 
@@ -286,8 +282,7 @@ func Eventually(t testing.TB, what string, check func() bool) {
 	}
 }
 
-// Page returns the statements of the block of SQL in the pages of deploy/postgres that contains a
-// word, for tests three folders below the top.
+// Page returns the statements of the block of SQL with a word on the pages of deploy/postgres.
 func Page(t testing.TB, word string) []string {
 	t.Helper()
 	pages, _ := filepath.Glob("../../../deploy/postgres/*.md")
@@ -353,8 +348,7 @@ func (l *Ledger) Wait(t testing.TB, n int64) {
 	Eventually(t, fmt.Sprintf("%d more rows", n), func() bool { return l.acknowledged.Load() >= want })
 }
 
-// Check stops the clients and compares the ledger with a column of names in a table of the
-// database at address, which holds each acknowledged row once and no rejected one.
+// Check stops the clients, and checks that a table has each acknowledged name once, and no rejected one.
 func (l *Ledger) Check(t testing.TB, address, table, column string) {
 	t.Helper()
 	l.ended.Store(true)
