@@ -102,10 +102,7 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	cmd := exec.Command(service.Name, append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)...)
 	cmd.Dir, cmd.Stdout = ts.MkAbs("."), out
-	cmd.Env = append(os.Environ(), "GOGC=")
-	for _, name := range []string{keysVariable, "PETSTORE_STORE"} {
-		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
-	}
+	cmd.Env = append(os.Environ(), "GOGC=", keysVariable+"="+ts.Getenv(keysVariable), "PETSTORE_STORE="+ts.Getenv("PETSTORE_STORE"))
 	stderr, err := cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
@@ -217,10 +214,9 @@ func TestNetworks(t *testing.T) {
 // TestLastWord checks the message of a command that cannot know whether it created a key.
 func TestLastWord(t *testing.T) {
 	t.Parallel()
-	broken := errors.New("broken")
 	env := new(environment)
 	_ = env.store.Set("memory:")
-	err := changeKey(t.Context(), env, "created", func(keys.Store) error { return broken })
+	err := changeKey(t.Context(), env, "created", func(keys.Store) error { return errors.New("broken") })
 	if want := "broken; petstore keys list --store memory: shows whether"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got error %v, want %s", err, want)
 	}

@@ -100,7 +100,8 @@ signal stops the server at once.`,
 func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool) error {
 	for _, addr := range []string{cfg.addr, cmp.Or(cfg.adminAddr, defaultAddr)} {
 		network, address := server.Network(addr)
-		if _, _, err := net.SplitHostPort(address); network == "tcp" && err != nil || address == "" {
+		_, _, err := net.SplitHostPort(address)
+		if address == "" || network == "tcp" && err != nil {
 			return misuse("--addr and --admin-addr must be HOST:PORT, such as %s, or unix:PATH: %w", defaultAddr, err)
 		}
 	}
@@ -223,7 +224,8 @@ func listen(env *environment, cfg *serveConfig) (err error) {
 	case err != nil:
 		return fmt.Errorf("--admin-addr: %w", err)
 	default:
-		env.logger.Info("serving metrics", "address", server.URL(cfg.server.Admin.Addr(), false)+"/metrics")
+		url := server.URL(cfg.server.Admin.Addr(), false)
+		env.logger.Info("serving metrics", "address", url+"/metrics")
 	}
 	return nil
 }

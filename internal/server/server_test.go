@@ -95,7 +95,7 @@ type running struct {
 func inBubble(t *testing.T, o Options, f func(s *running)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		conns, others, admin, failed := make(pipes), make(pipes), make(pipes), make(chan error)
+		conns, others, admin, failed := newPipes(), newPipes(), newPipes(), make(chan error)
 		o.Listeners, o.Admin, o.Failed = []net.Listener{conns, others}, admin, failed
 		s, h := newServer(t, o)
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -108,18 +108,25 @@ func inBubble(t *testing.T, o Options, f func(s *running)) {
 }
 
 // pipes is a listener. It closes as slowly as a Unix socket.
-type pipes chan net.Conn
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func newPipes() pipes { return pipes{make(chan net.Conn), make(chan struct{})} }
 
 func (p pipes) Accept() (net.Conn, error) {
-	if conn, ok := <-p; ok {
+	select {
+	case conn := <-p.conns:
 		return conn, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
 	}
-	return nil, net.ErrClosed
 }
 
 func (p pipes) Close() error {
 	time.Sleep(arrivalTime)
-	close(p)
+	close(p.closed)
 	return nil
 }
 
@@ -130,7 +137,7 @@ func (s *running) dial() net.Conn { return s.dialAt(s.conns) }
 
 func (s *running) dialAt(listener pipes) net.Conn {
 	client, server := net.Pipe()
-	listener <- server
+	listener.conns <- server
 	s.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -193,7 +200,7 @@ func TestDrain(t *testing.T) {
 			synctest.Wait()
 			conn := s.dial()
 			if drain == 0 {
-				time.Sleep(2*arrivalTime + arrivalTime/2) // both listeners are closed
+				<-s.others.closed // the last
 			}
 			if r := roundTrip(conn, request("GET /readyz")); r.StatusCode != 503 || !r.Close {
 				s.Errorf("stopping after %v: got %d, close %v, want 503, true", cause, r.StatusCode, r.Close)
