@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"regexp"
 	"strings"
 	"syscall"
@@ -42,9 +43,10 @@ func wantExit(t *testing.T, cmd *exec.Cmd, signal syscall.Signal, want string) {
 }
 
 // TestProcess checks that a server listens on all sockets that systemd passes, is not ready while it
-// stops, survives the reader of its log, and ends at a second signal without waiting for the drain.
+// drains after SIGHUP, survives the reader of its log, and ends at a second signal.
 func TestProcess(t *testing.T) {
 	t.Parallel()
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // or the server ignores it, too, under nohup
 	// LISTEN_PID is the server's, because exec does not change it.
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=2 exec petstore serve --store memory: --drain 1h")
 	cmd.Env = append(os.Environ(), keysVariable+"="+program.Key)
@@ -71,7 +73,7 @@ func TestProcess(t *testing.T) {
 			t.Errorf("health: got %d, %s, want 0", got, stderr)
 		}
 	}
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
 	for lines := bufio.NewScanner(log); !strings.Contains(lines.Text(), "stopping") && lines.Scan(); {

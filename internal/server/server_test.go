@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -257,19 +256,4 @@ func TestStop(t *testing.T) {
 		s.wantTime(9 * time.Second)
 		close(s.handler.done)
 	})
-}
-
-// TestUntilSignal is not parallel, because signals are for the whole process.
-func TestUntilSignal(t *testing.T) {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // which is ignored under nohup
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
-		ctx := UntilSignal(t.Context())
-		if err := syscall.Kill(os.Getpid(), sig); err != nil {
-			t.Fatal(err)
-		}
-		<-ctx.Done()
-		if got := context.Cause(ctx); got != (Interrupted{sig}) {
-			t.Errorf("got cause %v, want %v", got, sig)
-		}
-	}
 }
