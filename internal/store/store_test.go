@@ -133,7 +133,7 @@ func TestForgetIdempotencyKeys(t *testing.T) {
 	})
 }
 
-func TestInvalidAddress(t *testing.T) {
+func TestAddress(t *testing.T) {
 	for _, text := range []string{
 		"", ":", "memory", "memory:x", "Memory:", "sqlite", "SQLITE:x", "pets.db", "/tmp/pets.db", "mysql:x", " sqlite:x",
 		"host=db user=pets password=SECRET", "postgres:SECRET", "postgresql:SECRET", "postgres:/pets:SECRET@db/pets",
@@ -148,9 +148,6 @@ func TestInvalidAddress(t *testing.T) {
 			t.Errorf("Set(%q): got %+v, error %v, want one without the password", text, a, err)
 		}
 	}
-}
-
-func TestDefaultAddress(t *testing.T) {
 	for _, k := range address.Kinds {
 		var a address.Address
 		if err := a.Set(k.Default); err != nil || a.Name != k.Name || a.String() != k.Default || (a.Path() != "") != (k.Files != nil) {

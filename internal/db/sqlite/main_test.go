@@ -114,7 +114,7 @@ func createAll(ctx context.Context, names []string) error {
 		return err
 	}
 	most, _ := strconv.Atoi(names[1])
-	if len(names) > 2 {
+	if len(names) > 2 { // "exit"
 		if err := createMany(ctx, d, "alone", most); fault.KindOf(err) != fault.Unavailable {
 			return fmt.Errorf("no note was refused: %w", err)
 		}
@@ -140,7 +140,6 @@ func createMany(ctx context.Context, d *DB, name string, most int) error {
 	return nil
 }
 
-// create creates a note and returns its identifier.
 func create(ctx context.Context, d *DB, text string) (id int64, err error) {
 	err = d.Write(ctx, func(conn Conn) error { return conn.Stmt(insertNote).QueryRow(text).Scan(&id) })
 	return id, err

@@ -23,8 +23,7 @@ func TestBackup(t *testing.T) {
 	path, dir := newPath(t), t.TempDir()
 	mustCreate(t, open(t, path), "a")
 	in := func(name string) string { return filepath.Join(dir, name) }
-	files := []string{"1-lock", "2-wal", "3-journal", "notes.db"}
-	for _, name := range files {
+	for _, name := range []string{"1-lock", "2-wal", "3-journal", "notes.db"} {
 		mustWrite(t, in(name), "of another")
 	}
 	if err := errors.Join(os.Symlink(path, in("link")), os.Symlink("notes.db", in("leads"))); err != nil {
