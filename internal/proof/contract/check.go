@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,15 +37,15 @@ func (s *suite) check(t *testing.T, got response) {
 		got.assert(t, !s.seen[id], "X-Request-Id: got %s twice, want another", id)
 		s.seen[id] = true
 	}
-	route := s.route(got.sent)
 	header := []string{"X-Request-Id: [A-Za-z0-9._-]{1,64}", "X-Content-Type-Options: nosniff", statusHeaders[got.StatusCode]}
-	if _, target := got.sent.target(); strings.HasPrefix(target+"/", s.base+"/") {
+	if strings.HasPrefix(got.path+"/", s.base+"/") {
 		header = append(header, "Cache-Control: no-store")
 	}
-	if hasBody && (got.StatusCode >= 400 || responseContent(got, route)["application/json"] != nil) {
+	if hasBody && (got.StatusCode >= 400 || got.content()["application/json"] != nil) {
 		header = append(header, "Content-Type: application/json") // and no parameters
 	}
-	if o := route.Operation; o != nil && o.Deprecated {
+	if got.route != nil && got.route.Operation.Deprecated {
+		o := got.route.Operation
 		header = append(header, fmt.Sprintf("Deprecation: @%d", date(o, "x-deprecated-at").Unix()),
 			"Sunset: "+date(o, "x-sunset").Format(http.TimeFormat))
 	} else {
@@ -60,8 +59,8 @@ func (s *suite) check(t *testing.T, got response) {
 	if hasBody && slices.Contains([]string{"image/png", "image/jpeg", "application/pdf"}, media) {
 		got.assert(t, found == media, "body: got %s, want %s", found, media)
 	}
-	if route.Operation != nil {
-		s.checkDocumented(t, got, route, hasBody)
+	if got.route != nil {
+		s.checkDocumented(t, got, hasBody)
 	}
 }
 
@@ -69,13 +68,13 @@ func init() { openapi3filter.RegisterBodyDecoder("*/*", openapi3filter.PlainBody
 
 // checkDocumented checks a response of an operation against the document, and records it
 // for coverage.
-func (s *suite) checkDocumented(t *testing.T, got response, route *routers.Route, hasBody bool) {
+func (s *suite) checkDocumented(t *testing.T, got response, hasBody bool) {
 	t.Helper()
-	o := route.Operation
+	o := got.route.Operation
 	documented := o.Responses.Status(got.StatusCode)                  // not the default
 	request := &http.Request{Method: http.MethodGet, URL: &url.URL{}} // kin-openapi does not look at answers to HEAD
 	err := openapi3filter.ValidateResponse(context.Background(), &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request, Route: route},
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request, Route: got.route},
 		Status:                 got.StatusCode,
 		Header:                 got.Header,
 		Body:                   io.NopCloser(strings.NewReader(got.body)),
@@ -85,7 +84,7 @@ func (s *suite) checkDocumented(t *testing.T, got response, route *routers.Route
 	got.assert(t, err == nil && documented != nil, "got %.200s, want what openapi.yaml has for %s: %s", got.body, o.OperationID, what)
 	local := time.Now().Format(`-07:00"`)
 	got.assert(t, local == `+00:00"` || !strings.Contains(got.body, local), "got %.200s, with a local time", got.body)
-	s.record(t, got, route)
+	s.record(t, got)
 }
 
 // checkHeader compares the header with lines of regular expressions; without one, there
@@ -111,12 +110,11 @@ var leak = regexp.MustCompile(`json:|jsontext|strconv|nmarshal|invalid character
 // checkError checks the body of an error response.
 func (s *suite) checkError(t *testing.T, got response) {
 	t.Helper()
-	value := decode(got.body)
-	e, _ := value.(object)
+	e, _ := got.value.(object)
 	code, m := fmt.Sprint(e["code"]), fmt.Sprint(e["message"])
 	status := fmt.Sprint(got.StatusCode)
 	documented := strings.Contains(s.document.Tags[0].Description, "| "+status+" `"+code+"` |")
-	err := s.document.Components.Schemas["Error"].Value.VisitJSON(value)
+	err := s.document.Components.Schemas["Error"].Value.VisitJSON(got.value)
 	got.assert(t, err == nil, "body: got %.200q (%v), want an Error", got.body, err)
 	got.assert(t, fmt.Sprint(e["status"]) == status, "status in the body: got %v, want %s", e["status"], status)
 	got.assert(t, documented, "code: got %q, want one that the document has for this status", code)
@@ -124,21 +122,36 @@ func (s *suite) checkError(t *testing.T, got response) {
 		"message: got %q, want one plain sentence with nothing internal such as %q", m, leak.FindString(m))
 }
 
-var parameter = regexp.MustCompile(`\{[^}]*\}`)
-
-// route returns the operation of a request, HEAD being GET. It has no Operation if the
-// document has none. An encoded slash is not a separator.
-func (s *suite) route(c testCase) *routers.Route {
-	method, target := c.target()
-	target, _, _ = strings.Cut(target, "?")
-	decoded, _ := url.PathUnescape(strings.NewReplacer("%2F", "x", "%2f", "x").Replace(target))
-	for _, r := range s.operations() {
-		found, _ := path.Match(parameter.ReplaceAllString(r.Path, "?*"), decoded)
+// route returns the operation of a request, HEAD being GET, and the identifiers in its path; nil if the
+// document has none.
+func (s *suite) route(c testCase) (*routers.Route, map[string]string) {
+	method, path, _ := c.target()
+	for _, r := range s.operations {
+		ids, found := identifiers(r, path)
 		if found && r.Method == strings.Replace(method, http.MethodHead, http.MethodGet, 1) {
-			return r
+			return r, ids
 		}
 	}
-	return &routers.Route{}
+	return nil, nil
+}
+
+// identifiers returns the parameters in a path, if it is one of the operation. An encoded slash is not
+// a separator.
+func identifiers(r *routers.Route, path string) (ids map[string]string, found bool) {
+	names, parts := strings.Split(r.Path, "/"), strings.Split(path, "/")
+	if len(names) != len(parts) {
+		return nil, false
+	}
+	ids = map[string]string{}
+	for i, name := range names {
+		part, _ := url.PathUnescape(parts[i])
+		if strings.HasPrefix(name, "{") && part != "" {
+			ids[strings.Trim(name, "{}")] = part
+		} else if part != name {
+			return nil, false
+		}
+	}
+	return ids, true
 }
 
 // date returns the date in an extension of an operation.

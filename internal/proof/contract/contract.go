@@ -3,10 +3,11 @@
 // the tests leave some hundred pets in it.
 //
 // cases.go has tables of requests and responses, and sequences of several requests: an
-// operation that is added gets its cases there. document.go tests what can be read from
-// the document, of any operation, and leaves out what it cannot judge. effects.go compares what can
-// be read before and after a case that writes. coverage.go compares responses with what was sent, and
-// names what no case has seen or sent. values.go compares JSON and other bodies.
+// operation that is added gets its cases there. check.go checks each response by itself.
+// document.go tests what can be read from the document, of any operation, and leaves out what it
+// cannot judge. effects.go compares a write with what can be read before and after it. coverage.go
+// records each request and response, and names what no case has sent or seen. values.go compares
+// JSON and other bodies.
 package contract
 
 import (
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/routers"
 
 	"example.com/petstore/internal/example"
 )
@@ -35,21 +37,30 @@ type suite struct {
 	expiredKey  string
 	revokedKey  string
 
-	base     string // the path of URL, /v1
-	client   *http.Client
-	document *openapi3.T
-	run      string // makes keys and names differ from those of other runs
-	mu       sync.Mutex
+	base       string // the path of URL, /v1
+	client     *http.Client
+	document   *openapi3.T
+	operations []*routers.Route // all of the document
+	run        string           // makes keys and names differ from those of other runs
+	mu         sync.Mutex
 	history
 }
 
 // test runs all tests against the service.
 func (s *suite) test(t *testing.T) {
 	s.base, s.document = example.Base(), example.OpenAPI()
+	for _, path := range s.document.Paths.InMatchingOrder() {
+		item := s.document.Paths.Value(path)
+		for method, o := range item.Operations() {
+			s.operations = append(s.operations, &routers.Route{
+				Spec: s.document, Path: s.base + path, PathItem: item, Method: method, Operation: o,
+			})
+		}
+	}
 	s.run = fmt.Sprint(time.Now().UnixNano())
 	s.history = history{
-		seen: map[string]bool{}, first: map[string]string{}, shown: map[*openapi3.SchemaRef]bool{},
-		queries: map[string][]string{}, longest: map[string]response{},
+		seen: map[string]bool{}, shown: map[*openapi3.SchemaRef]bool{}, first: map[string]string{},
+		queries: map[string][]string{}, longest: map[string]response{}, last: map[string]any{},
 	}
 	s.client = &http.Client{
 		Timeout:       30 * time.Second,
@@ -88,11 +99,12 @@ func (c testCase) with(line string) testCase {
 	return c
 }
 
-// target returns the method, and the path and query.
-func (c testCase) target() (method, target string) {
+// target returns the method, the path and the query.
+func (c testCase) target() (method, path, query string) {
 	line, _, _ := strings.Cut(c.send, "\n")
-	method, target, _ = strings.Cut(line, " ")
-	return method, target
+	method, target, _ := strings.Cut(line, " ")
+	path, query, _ = strings.Cut(target, "?")
+	return method, path, query
 }
 
 func bearer(key string) string { return "Authorization: Bearer " + key }
@@ -101,38 +113,39 @@ func bearer(key string) string { return "Authorization: Bearer " + key }
 // response already gets a 304.
 func (s *suite) try(t *testing.T, c testCase) response {
 	t.Helper()
+	r, ids := s.route(c)
+	if !c.noKey && r != nil {
+		s.needsKey(t, c, r)
+	}
 	if !c.noKey {
-		s.needsKey(t, c)
 		c = c.with(bearer(s.key))
 	}
-	r := s.route(c)
-	if r.Operation != nil {
-		s.otherIdentifiers(t, c, r)
+	if r != nil {
+		s.otherIdentifiers(t, c, r, ids)
 	}
-	if r.Operation != nil && r.Method != http.MethodGet {
+	if r != nil && r.Method != http.MethodGet {
 		return s.write(t, c, r)
 	}
 	got := s.expect(t, c)
-	if tag := got.Header.Get("ETag"); tag != "" && (r.Operation == nil || r.Operation.Responses.Status(http.StatusNotModified) != nil) {
+	if tag := got.Header.Get("ETag"); tag != "" && (r == nil || r.Operation.Responses.Status(http.StatusNotModified) != nil) {
 		s.expect(t, c.with(`If-None-Match: "another"`))
 		s.expect(t, testCase{send: c.with("If-None-Match: " + tag).send, want: "304"})
 	}
 	return got
 }
 
-// needsKey tests that the operation of a case, if any, answers 401 without a key, unless it
-// is public; and with a key that may only read the same as with another, or 403 if it writes.
-func (s *suite) needsKey(t *testing.T, c testCase) {
+// needsKey tests that the operation of a case answers 401 without a key, unless it is public; and
+// with a key that may only read the same as with another, or 403 if it writes.
+func (s *suite) needsKey(t *testing.T, c testCase, r *routers.Route) {
 	t.Helper()
-	o := s.route(c).Operation
-	if o != nil && (o.Security == nil || len(*o.Security) > 0) {
+	if security := r.Operation.Security; security == nil || len(*security) > 0 {
 		s.expect(t, testCase{send: c.send, body: c.body, want: "401 unauthorized", header: noCredentials})
 	}
-	if o == nil || s.readOnlyKey == "" {
+	if s.readOnlyKey == "" {
 		return
 	}
 	reader := c.with(bearer(s.readOnlyKey))
-	if !strings.HasPrefix(c.send, http.MethodGet) && !strings.HasPrefix(c.send, http.MethodHead) {
+	if r.Method != http.MethodGet {
 		reader = testCase{send: reader.send, body: c.body, want: "403 forbidden"}
 	}
 	s.expect(t, reader)
@@ -156,7 +169,7 @@ func (s *suite) expect(t *testing.T, c testCase) response {
 	}
 	text := got.body
 	if code != "" {
-		e, _ := decode(got.body).(object) // check reports another body
+		e, _ := got.value.(object) // check reports another body
 		text, _ = e["message"].(string)
 		got.assert(t, e["code"] == code, "code: got %v, want %s", e["code"], code)
 	}
@@ -174,8 +187,12 @@ func (s *suite) expect(t *testing.T, c testCase) response {
 // response is the response to a request. Its body has been read.
 type response struct {
 	*http.Response
-	sent testCase
-	body string
+	sent  testCase
+	route *routers.Route    // nil if the document has none
+	ids   map[string]string // the identifiers in the path
+	path  string
+	body  string
+	value any // of the body
 }
 
 // assert reports what is wrong with the response, unless ok.
@@ -195,12 +212,12 @@ func assert(t *testing.T, ok bool, format string, args ...any) {
 // send sends a request and checks the response against the document.
 func (s *suite) send(t *testing.T, c testCase) response {
 	t.Helper()
-	method, target := c.target()
+	method, path, query := c.target()
 	out, err := http.NewRequest(method, s.url, strings.NewReader(c.body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out.URL.Opaque, out.URL.RawQuery, out.URL.ForceQuery = strings.Cut(target, "?")
+	out.URL.Opaque, out.URL.RawQuery, out.URL.ForceQuery = path, query, strings.Contains(c.send, "?")
 	for _, line := range strings.Split(c.send, "\n")[1:] {
 		name, value, _ := strings.Cut(line, ":")
 		out.Header.Add(name, strings.TrimPrefix(value, " "))
@@ -217,7 +234,8 @@ func (s *suite) send(t *testing.T, c testCase) response {
 	if err != nil {
 		t.Fatalf("%.150q: got an incomplete response (%v)", c.send, err)
 	}
-	got := response{answer, c, string(body)}
+	r, ids := s.route(c)
+	got := response{answer, c, r, ids, path, string(body), bodyValue(answer.Header, string(body))}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.check(t, got)

@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/routers"
 
 	"example.com/petstore/internal/service"
 )
@@ -26,10 +25,10 @@ type history struct {
 	longest map[string]response          // of each operation that reads
 	shown   map[*openapi3.SchemaRef]bool // the properties of responses that have had a value
 
-	writes  int      // how many requests have changed something
-	written fields   // what the last of them has sent
-	media   string   // the media type of that
-	paths   []string // where it can be read
+	last    map[string]any // what a GET of each path has returned since the last write
+	writes  int            // the number of writes that succeeded
+	written response       // the response to the last of them
+	want    any            // what a read should show of that; see stored
 }
 
 // differs reports whether a name had another value at first.
@@ -41,93 +40,94 @@ func (h history) differs(name, value string) bool {
 }
 
 // record records a request to an operation, and its response.
-func (s *suite) record(t *testing.T, got response, route *routers.Route) {
+func (s *suite) record(t *testing.T, got response) {
 	t.Helper()
-	id := route.Operation.OperationID
-	status := fmt.Sprint(id, " ", got.StatusCode)
+	id, success, isGet := got.route.Operation.OperationID, got.StatusCode < 300, got.route.Method == http.MethodGet
+	given := parameterValues(got)
+	if success {
+		s.recordSent(got, given)
+	}
+	s.recordShown(t, got)
+	if isGet && success && len(got.body) > len(s.longest[id].body) {
+		s.longest[id] = got
+	}
+	if got.Request.Method == http.MethodHead {
+		return
+	}
+	if isGet && (success || got.StatusCode == http.StatusNotFound) {
+		s.recordEffects(got, given)
+	}
+	if success {
+		s.checkShown(t, got)
+	}
+}
+
+// parameterValues returns what a request has for each parameter.
+func parameterValues(got response) map[string][]string {
+	given, query := map[string][]string{}, got.Request.URL.Query()
+	for _, p := range parameters(got.route) {
+		texts := map[string][]string{
+			openapi3.ParameterInPath: {got.ids[p.Name]}, openapi3.ParameterInQuery: query[p.Name],
+			openapi3.ParameterInHeader: got.Request.Header.Values(p.Name),
+		}
+		given[placeOf(p)] = texts[p.In]
+	}
+	return given
+}
+
+// placeOf returns the name of a parameter that is a place in a request, as .name is one in its body.
+func placeOf(p *openapi3.Parameter) string { return " " + p.In + " " + p.Name }
+
+// recordShown records what a response has.
+func (s *suite) recordShown(t *testing.T, got response) {
+	t.Helper()
+	status, documented := fmt.Sprint(got.route.Operation.OperationID, " ", got.StatusCode), schemasOf(got.content())
 	s.seen[status+" response"] = true
 	for name := range got.Header {
 		s.seen[status+" "+name] = true
 	}
-	shown, given, answered := fields{}, map[string]string{}, schemasOf(responseContent(got, route))
-	success := got.StatusCode < 300
-	accept := func(place string, v any) {
-		if success {
-			s.recordValue(id, place, v)
-		}
-	}
-	sent := bodyFields(got, route, accept)
-	each("", bodyValue(got.Header, got.body), func(place string, v any) {
+	each("", got.value, func(place string, v any) {
 		s.seen[status+place] = true
-		if shown.add(place, v); answered.isMap(place) {
-			shown[place] += content(v)
-		}
 		o, _ := v.(object)
-		for _, schema := range answered[place] {
-			for name, p := range schema.Properties {
+		for _, part := range documented[place] {
+			for name, p := range part.Properties {
 				s.shown[p] = s.shown[p] || o[name] != nil
 			}
 			at := instant(v).UTC()
 			zero := at.IsZero() || at.Unix() == 0 && !s.seen["sent "+at.String()]
-			isTime := v != nil && schema.Format == "date-time"
-			got.promise(t, route, "time", !isTime || !zero, "%s: got %v, want a time that is not zero", place, v)
+			ok := part.Format != "date-time" || v == nil || !zero
+			got.promise(t, "time", ok, "%s: got %v, want a time that is not zero", place, v)
 		}
 	})
-	s.seen[id+" without a body"] = s.seen[id+" without a body"] || success && got.sent.body == ""
-	ids := identifiers(route, got.Request.URL.Opaque)
-	for _, p := range parameters(route) {
-		place, texts := " "+p.In+" "+p.Name, got.Request.URL.Query()[p.Name]
-		switch p.In {
-		case openapi3.ParameterInHeader:
-			texts = got.Request.Header.Values(p.Name)
-		case openapi3.ParameterInPath:
-			texts = []string{ids[p.Name]}
-		}
-		given[place] = encode(texts)
-		s.seen[place+given[place]] = s.seen[place+given[place]] || success
-		query, known := url.Values{p.Name: texts}.Encode(), s.queries[id+" "+p.Name]
-		if success && query != "" && !slices.Contains(known, query) {
-			s.queries[id+" "+p.Name] = append(known, query)
-		}
-		if p.Schema.Value.Type.Is("array") {
-			each(place, decode(given[place]), accept)
-		} else if len(texts) > 0 {
-			accept(place, texts[0])
-		}
-	}
-	if len(got.body) > len(s.longest[id].body) && got.StatusCode == http.StatusOK && route.Method == http.MethodGet {
-		s.longest[id] = got
-	}
-	if got.Request.Method != http.MethodHead {
-		s.recordEffects(got, route, given)
-		s.checkShown(t, got, route, sent, shown)
-	}
 }
 
-// bodyFields returns what a response should show of the body of a request, with defaults of what it
-// leaves out, and calls accept for each value. Of a merge-patch it is nothing: see checkMerge.
-func bodyFields(got response, route *routers.Route, accept func(place string, v any)) fields {
-	sent, documented := fields{}, schemasOf(requestContent(route))
-	each("", bodyValue(got.Request.Header, got.sent.body), func(place string, v any) {
-		if documented[place] == nil || got.sent.body == "" {
-			return
-		}
-		accept(place, v)
-		if sent.add(place, v); documented.isMap(place) {
-			sent[place] += content(v)
-		}
-	})
-	if isMergePatch(got) {
-		return fields{}
+// recordSent records what a request that succeeded has sent.
+func (s *suite) recordSent(got response, given map[string][]string) {
+	id, documented := got.route.Operation.OperationID, schemasOf(requestContent(got.route))
+	if got.sent.body == "" {
+		s.seen[id+" without a body"] = true
+	} else {
+		each("", bodyValue(got.Request.Header, got.sent.body), func(place string, v any) {
+			if documented[place] != nil {
+				s.recordValue(id, place, v)
+			}
+		})
 	}
-	for place, combined := range documented {
-		_, given := sent[place]
-		within := place[:max(0, strings.LastIndex(place, "."))]
-		if v := combined[0].Default; v != nil && !given && sent[within] == "{}" && route.Method != http.MethodPatch {
-			sent.add(place, decode(encode(v)))
+	for _, p := range parameters(got.route) {
+		place, texts := placeOf(p), given[placeOf(p)]
+		s.seen[place+encode(texts)] = true
+		if len(texts) == 0 {
+			continue
 		}
+		if query := (url.Values{p.Name: texts}).Encode(); !slices.Contains(s.queries[id+place], query) {
+			s.queries[id+place] = append(s.queries[id+place], query)
+		}
+		value := any(texts[0])
+		if p.Schema.Value.Type.Is("array") {
+			value = decode(encode(texts))
+		}
+		each(place, value, func(place string, v any) { s.recordValue(id, place, v) })
 	}
-	return sent
 }
 
 // recordValue records a value that was accepted.
@@ -165,50 +165,21 @@ func (s *suite) recordValue(id, place string, v any) {
 }
 
 // recordEffects records which parameters of a GET change the response to a request that is the same
-// otherwise. That a parameter is not valid is no effect, nor that an identifier is unknown everywhere.
-func (s *suite) recordEffects(got response, route *routers.Route, given map[string]string) {
+// otherwise. That an identifier is unknown everywhere is no effect.
+func (s *suite) recordEffects(got response, given map[string][]string) {
 	body := got.body
-	switch {
-	case route.Method == http.MethodGet && got.StatusCode == http.StatusNotFound:
+	if got.StatusCode == http.StatusNotFound {
 		body = "none"
-	case route.Method != http.MethodGet || got.StatusCode >= 300:
-		return
 	}
-	for place, value := range given {
+	for place, texts := range given {
+		value, others := encode(texts), maps.Clone(given)
 		if got.StatusCode == http.StatusNotFound && !s.seen[place+value] {
 			continue
 		}
-		others := maps.Clone(given)
 		delete(others, place)
-		request := fmt.Sprint(s.writes, route.Path, place, others)
+		request := fmt.Sprint(s.writes, got.route.Path, place, others)
 		if isOther, changed := s.differs("value"+request, value), s.differs("body"+request, body); isOther && changed {
-			s.seen[route.Operation.OperationID+place+" effect"] = true
-		}
-	}
-}
-
-// checkShown checks that a response shows what the last request that wrote there has sent, and that
-// another body has another ETag. If a service stores something else than it gets, such as names
-// without spaces around them, this is the place to say so.
-func (s *suite) checkShown(t *testing.T, got response, route *routers.Route, sent, shown fields) {
-	t.Helper()
-	path, tag, r := got.Request.URL.Opaque, got.Header.Get("ETag"), route.Operation.Responses.Status(got.StatusCode)
-	if got.StatusCode >= 300 || r == nil {
-		return
-	}
-	if route.Method == http.MethodGet {
-		changed := s.differs(got.Request.URL.String()+tag, got.body)
-		got.assert(t, tag == "" || !changed, "ETag: got %s, which another body had, want another", tag)
-	} else {
-		location, _ := url.Parse(got.Header.Get("Location"))
-		s.writes, s.paths, s.written = s.writes+1, []string{path, location.Path}, sent
-		s.media = got.Request.Header.Get("Content-Type")
-	}
-	for place := range schemasOf(r.Value.Content) {
-		want, wasSent := s.written[place]
-		wasSent = wasSent && (place != "" || s.media == got.Header.Get("Content-Type"))
-		if wasSent && got.body != "" && slices.Contains(s.paths, path) {
-			got.assert(t, shown[place] == want, "%s: got %.300s, want %.300s as it was sent, or by default", place, shown[place], want)
+			s.seen[got.route.Operation.OperationID+place+" effect"] = true
 		}
 	}
 }
@@ -251,7 +222,7 @@ func (s *suite) coverage(t *testing.T) {
 	want := func(name, what string) {
 		assert(t, s.seen[name+what], "%s: got no%s, want a case with it", name, what)
 	}
-	for _, route := range s.operations() {
+	for _, route := range s.operations {
 		o, success := route.Operation, false
 		for status, r := range o.Responses.Map() {
 			name := o.OperationID + " " + status
@@ -287,31 +258,31 @@ func (s *suite) coverage(t *testing.T) {
 			want(o.OperationID, " without a body")
 		}
 		given := schemasOf(requestContent(route))
-		for place, combined := range given {
-			constant := slices.ContainsFunc(combined, func(part *openapi3.Schema) bool { return len(part.Enum) == 1 })
-			if !constant && !strings.HasSuffix(place, "[]") { // the list that it is in has another value
-				want(o.OperationID+place, " other value")
-			}
-			if part := combined[0]; part.Type.Is("string") && part.Format == "" && !strings.HasSuffix(place, "[]") && isValid(part, encode(long)) {
-				want(o.OperationID+place, " long text")
-			}
-		}
 		for _, p := range parameters(route) {
-			place := " " + p.In + " " + p.Name
 			if p.In != openapi3.ParameterInPath {
-				given.add(place, p.Schema.Value)
+				given.add(placeOf(p), p.Schema.Value)
 			}
 			if route.Method == http.MethodGet {
-				want(o.OperationID+place, " effect")
+				want(o.OperationID+placeOf(p), " effect")
 			}
 		}
 		for place, combined := range given {
-			want(o.OperationID+place, " valid value")
+			name, part := o.OperationID+place, combined[0]
+			want(name, " valid value")
 			for _, part := range combined {
 				last, _ := limits(part)
 				for _, limit := range last {
-					want(o.OperationID+place, limit)
+					want(name, limit)
 				}
+			}
+			if strings.HasPrefix(place, " ") || strings.HasSuffix(place, "[]") { // a parameter, or in a list that has others
+				continue
+			}
+			if len(part.Enum) != 1 {
+				want(name, " other value")
+			}
+			if part.Type.Is("string") && part.Format == "" && isValid(part, encode(long)) {
+				want(name, " long text")
 			}
 		}
 	}

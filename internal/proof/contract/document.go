@@ -20,26 +20,6 @@ import (
 	"example.com/petstore/internal/service"
 )
 
-// operations returns the operations of the document.
-func (s *suite) operations() (all []*routers.Route) {
-	for path, item := range s.document.Paths.Map() {
-		for method, o := range item.Operations() {
-			r := routers.Route{Spec: s.document, Path: s.base + path, PathItem: item, Method: method, Operation: o}
-			all = append(all, &r)
-		}
-	}
-	return all
-}
-
-// callable returns the operations that need no parameter but those of the path, which have examples.
-func (s *suite) callable() []*routers.Route {
-	return slices.DeleteFunc(s.operations(), func(r *routers.Route) bool {
-		return slices.ContainsFunc(parameters(r), func(p *openapi3.Parameter) bool {
-			return p.Required && (p.In != openapi3.ParameterInPath || p.Example == nil)
-		})
-	})
-}
-
 // parameters returns the parameters of an operation.
 func parameters(r *routers.Route) (all []*openapi3.Parameter) {
 	for _, p := range slices.Concat(r.PathItem.Parameters, r.Operation.Parameters) {
@@ -48,18 +28,26 @@ func parameters(r *routers.Route) (all []*openapi3.Parameter) {
 	return all
 }
 
-// pathWith returns the path of a request, in which parameters have the values of their examples,
-// but for the named one.
-func pathWith(r *routers.Route, name, value string) string {
-	path := r.Path
-	for _, p := range parameters(r) {
-		text := fmt.Sprint(p.Example)
-		if p.Name == name {
-			text = value
-		}
-		path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(text))
+// pathWith returns the path of a request with these identifiers, but for the named one.
+func pathWith(r *routers.Route, ids map[string]string, name, value string) string {
+	path := strings.ReplaceAll(r.Path, "{"+name+"}", url.PathEscape(value))
+	for name, value := range ids {
+		path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(value))
 	}
 	return path
+}
+
+// examples returns the identifiers that the document has as examples. It reports whether an operation
+// can be called with them, and without other parameters.
+func examples(r *routers.Route) (ids map[string]string, callable bool) {
+	ids = map[string]string{}
+	for _, p := range parameters(r) {
+		if p.Required && (p.In != openapi3.ParameterInPath || p.Example == nil) {
+			return nil, false
+		}
+		ids[p.Name] = fmt.Sprint(p.Example)
+	}
+	return ids, true
 }
 
 // requestContent returns the content of the body of a request; nil if it has none.
@@ -70,12 +58,12 @@ func requestContent(r *routers.Route) openapi3.Content {
 	return r.Operation.RequestBody.Value.Content
 }
 
-// responseContent returns the content that the document has for a response; nil if it has none.
-func responseContent(got response, r *routers.Route) openapi3.Content {
-	if r.Operation == nil || r.Operation.Responses.Status(got.StatusCode) == nil {
+// content returns the content that the document has for a response; nil if it has none.
+func (got response) content() openapi3.Content {
+	if got.route == nil || got.route.Operation.Responses.Status(got.StatusCode) == nil {
 		return nil
 	}
-	return r.Operation.Responses.Status(got.StatusCode).Value.Content
+	return got.route.Operation.Responses.Status(got.StatusCode).Value.Content
 }
 
 var jsonTypes = regexp.MustCompile(`^application/([a-z0-9.-]+\+)?json$`)
@@ -93,20 +81,25 @@ func jsonBody(content openapi3.Content) (media string, s *openapi3.Schema) {
 // parameters tests of every operation that it refuses texts that are not valid for a
 // parameter, and a parameter of the query that is given twice.
 func (s *suite) parameters(t *testing.T) {
-	for _, r := range s.callable() {
+	for _, r := range s.operations {
+		ids, callable := examples(r)
 		for _, p := range parameters(r) {
+			inQuery := p.In == openapi3.ParameterInQuery
+			if !callable || !inQuery && p.In != openapi3.ParameterInPath {
+				continue
+			}
 			for _, text := range invalidTexts(p.Schema.Value) {
-				send := r.Method + " " + pathWith(r, p.Name, text)
-				if p.In == openapi3.ParameterInQuery {
+				send := r.Method + " " + pathWith(r, ids, p.Name, text)
+				if inQuery {
 					send += "?" + url.Values{p.Name: {text}}.Encode()
-				} else if p.In != openapi3.ParameterInPath || text == "" || strings.Contains(text, "\x00") { // which gateways refuse
+				} else if text == "" || strings.Contains(text, "\x00") { // which gateways refuse
 					continue
 				}
 				s.try(t, testCase{send: send, want: "400 invalid_parameter", says: p.Name})
 			}
-			if p.In == openapi3.ParameterInQuery && !p.Schema.Value.Type.Is("array") {
+			if inQuery && !p.Schema.Value.Type.Is("array") {
 				twice := url.Values{p.Name: {fmt.Sprint(p.Example), fmt.Sprint(p.Example)}}
-				send := r.Method + " " + pathWith(r, "", "") + "?" + twice.Encode()
+				send := r.Method + " " + pathWith(r, ids, "", "") + "?" + twice.Encode()
 				s.try(t, testCase{send: send, want: "400 invalid_parameter", says: p.Name + " once"})
 			}
 		}
@@ -115,13 +108,14 @@ func (s *suite) parameters(t *testing.T) {
 
 // bodies tests of every operation which bodies it refuses.
 func (s *suite) bodies(t *testing.T) {
-	for _, r := range s.callable() {
+	for _, r := range s.operations {
 		content := requestContent(r)
-		if content == nil {
+		ids, callable := examples(r)
+		if content == nil || !callable {
 			continue
 		}
 		isJSON, object := jsonBody(content)
-		send, whole := r.Method+" "+pathWith(r, "", ""), example.BodyOf(object)
+		send, whole := r.Method+" "+pathWith(r, ids, "", ""), example.BodyOf(object)
 		accepted := "Accept: " + regexp.QuoteMeta(strings.Join(slices.Sorted(maps.Keys(content)), ", "))
 		spaces := strings.Repeat(" ", service.MaxBody+1)
 		refuse := func(media, body, says string) {
@@ -216,18 +210,14 @@ func (s *suite) walk(t *testing.T, target string, limit int) (all []any) {
 // value of another parameter that a case has sent, and that filters by a property select what has
 // the value, if only certain values are valid. A parameter that is left out has its default.
 func (s *suite) lists(t *testing.T) {
-	for _, r := range s.operations() {
-		longest, found := s.longest[r.Operation.OperationID]
-		given := parameters(r)
+	for _, r := range s.operations {
+		longest, given := s.longest[r.Operation.OperationID], parameters(r)
 		i := slices.IndexFunc(given, func(p *openapi3.Parameter) bool { return p.Name == "limit" })
-		if !found || i < 0 {
+		_, schema := jsonBody(longest.content())
+		if i < 0 || !schema.Type.Is("array") {
 			continue
 		}
-		_, page200 := jsonBody(responseContent(longest, r))
-		if !page200.Type.Is("array") {
-			continue
-		}
-		list, limit := longest.Request.URL.Opaque+"?", given[i].Schema.Value
+		list, limit := longest.path+"?", given[i].Schema.Value
 		same := func(what string, got, want []any) {
 			t.Helper()
 			equal := len(got)+len(want) == 0 || reflect.DeepEqual(got, want)
@@ -237,7 +227,7 @@ func (s *suite) lists(t *testing.T) {
 		for _, n := range []int{1, 7} {
 			same(fmt.Sprint("limit=", n), s.walk(t, list+"other=1&", n), all)
 		}
-		fits := page200.MaxItems == nil || *limit.Max <= float64(*page200.MaxItems)
+		fits := schema.MaxItems == nil || *limit.Max <= float64(*schema.MaxItems)
 		assert(t, fits, "%slimit: got the maximum %v, want at most maxItems", list, *limit.Max)
 		if usual, isNumber := limit.Default.(float64); isNumber && r.PathItem.Post != nil {
 			assert(t, len(all) > int(usual), "%s: got %d, want cases that create more than %v, the usual limit", list, len(all), usual)
@@ -250,7 +240,7 @@ func (s *suite) lists(t *testing.T) {
 				continue
 			}
 			query := func(value any) string { return url.Values{p.Name: {fmt.Sprint(value)}}.Encode() }
-			filters := s.queries[r.Operation.OperationID+" "+p.Name]
+			filters := s.queries[r.Operation.OperationID+placeOf(p)]
 			for _, value := range p.Schema.Value.Enum {
 				filters = append(filters, query(value))
 			}
@@ -260,7 +250,7 @@ func (s *suite) lists(t *testing.T) {
 				if p.Schema.Value.Default != nil && filter == query(p.Schema.Value.Default) {
 					same(filter, got, all)
 				}
-				if p.Schema.Value.Enum != nil && page200.Items.Value.Properties[p.Name] != nil {
+				if p.Schema.Value.Enum != nil && schema.Items.Value.Properties[p.Name] != nil {
 					others := func(v any) bool { return query(v.(object)[p.Name]) != filter }
 					same(filter, got, slices.DeleteFunc(slices.Clone(all), others))
 				}
@@ -295,18 +285,17 @@ func values(s *openapi3.Schema) (good, bad []string) {
 	}
 	last, next := limits(s)
 	for _, limit := range append(last, next...) {
-		switch words := strings.Fields(limit); words[0] {
+		what, size, _ := strings.Cut(limit[1:], " ")
+		n, _ := strconv.Atoi(size)
+		switch what {
 		case "value":
-			all = append(all, words[1])
+			all = append(all, size)
 		case "length":
-			n, _ := strconv.Atoi(words[1])
 			all = append(all, encode(strings.Repeat("x", n)))
 		case "items":
-			n, _ := strconv.Atoi(words[1])
 			list, _ := s.Example.([]any)
 			all = append(all, encode(slices.Repeat(append(list, s.Items.Value.Example)[:1], n)))
 		case "properties":
-			n, _ := strconv.Atoi(words[1])
 			entries := object{}
 			for i := range n {
 				entries[fmt.Sprint("x", i)] = cmp.Or(s.AdditionalProperties.Schema, s.NewRef()).Value.Example

@@ -2,9 +2,10 @@ package contract
 
 import (
 	"encoding/json"
-	"fmt"
+	"maps"
 	"mime"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -21,38 +22,16 @@ func bodyValue(header http.Header, body string) any {
 	return body
 }
 
-// fields are JSON values by place, such as .owner.name. Those of the items of a list are joined.
-type fields map[string]string
-
-// add adds a value as a text that is the same for equal times and equal numbers: "" for null, as
-// for a missing value, and "{}" for an object or a list.
-func (f fields) add(place string, v any) {
-	number, _ := v.(json.Number)
-	switch at := instant(v); {
-	case !at.IsZero():
-		v = at.UTC()
-	case strings.ContainsAny(number.String(), ".eE"):
-		v, _ = number.Float64()
+// plain returns a JSON value such that equal times and equal numbers are equal.
+func plain(v any) any {
+	if number, _ := v.(json.Number); strings.ContainsAny(number.String(), ".eE") {
+		f, _ := number.Float64()
+		return json.Number(encode(f))
 	}
-	switch v.(type) {
-	case nil:
-		f[place] += ""
-	case object, []any:
-		f[place] += "{}"
-	default:
-		f[place] += encode(v)
+	if at := instant(v); !at.IsZero() {
+		return at.UTC()
 	}
-}
-
-// content returns a value and those within as one text, without null.
-func content(v any) string {
-	all := fields{}
-	each("", v, func(place string, v any) {
-		if v != nil {
-			all.add(place, v)
-		}
-	})
-	return fmt.Sprint(all)
+	return v
 }
 
 // instant returns the time that a JSON value is, or else zero.
@@ -99,9 +78,34 @@ func (all schemas) add(place string, s *openapi3.Schema, around ...*openapi3.Sch
 	}
 }
 
-// isMap reports whether an object there has properties of any name.
-func (all schemas) isMap(place string) bool {
-	return slices.ContainsFunc(all[place], func(s *openapi3.Schema) bool { return s.AdditionalProperties.Schema != nil })
+// compare reports the values that want and got have otherwise: those of want that the document has,
+// and all of an object with properties of any name. A missing value is null.
+func (all schemas) compare(place string, want, got any, report func(place string, want, got any)) {
+	isMap := func(s *openapi3.Schema) bool { return s.AdditionalProperties.Schema != nil }
+	wantObject, isObject := want.(object)
+	gotObject, isToo := got.(object)
+	wantList, _ := want.([]any)
+	gotList, _ := got.([]any)
+	switch {
+	case isObject && isToo && slices.ContainsFunc(all[place], isMap):
+		names := maps.Clone(wantObject)
+		maps.Copy(names, gotObject)
+		for name := range names {
+			all.compare(place, wantObject[name], gotObject[name], report)
+		}
+	case isObject && isToo:
+		for name, v := range wantObject {
+			if inner := place + "." + name; all[inner] != nil {
+				all.compare(inner, v, gotObject[name], report)
+			}
+		}
+	case len(wantList) > 0 && len(wantList) == len(gotList):
+		for i, v := range wantList {
+			all.compare(place+"[]", v, gotList[i], report)
+		}
+	case !reflect.DeepEqual(plain(want), plain(got)):
+		report(place, want, got)
+	}
 }
 
 // schemasOf returns the schemas of a body.

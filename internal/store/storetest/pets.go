@@ -103,7 +103,7 @@ var mine = pets.IdempotencyKey{KeyID: "mine", Key: "k1"}
 func testIdempotency(t *testing.T, f Factory) {
 	s, p := f.open(t), example.Pet()
 	first := Create(t, s, p, mine)
-	wantRefused(t, s, example.Named("another"), mine, fault.IdempotencyKeyReused) // the contract tests each property
+	wantRefused(t, s, example.Named("another"), mine, fault.IdempotencyKeyReused) // package pets tests each property
 	if got := Create(t, s, p, mine); !equal(got, first) {
 		t.Errorf("the same again: got %v, want %v", got, first)
 	}

@@ -152,6 +152,7 @@ cat >schemas <<'END'
         unit: {x-order: 2, type: string, enum: [kg, lb], default: kg, example: lb}
         doses: {x-order: 3, type: object, maxProperties: 3, additionalProperties: {type: integer, example: 5}, example: {a: 1}}
         author: {x-order: 4, type: object, properties: {name: {type: string, example: Ann}}, example: {name: Ann}}
+        seenAt: {x-order: 5, type: string, format: date-time, example: '2026-11-21T10:00:00Z'}
 
     ChartPatch:
       type: object
@@ -174,9 +175,10 @@ cat >schemas <<'END'
         unit: {x-order: 3, type: string, enum: [kg, lb], example: kg}
         doses: {x-order: 4, type: object, additionalProperties: {type: integer}, example: {a: 1}}
         author: {x-order: 5, type: object, properties: {name: {type: string}}, example: {name: Ann}}
-        changedAt: {x-order: 6, type: string, format: date-time, example: '2026-11-21T10:00:00Z'}
-        closedAt: {x-order: 7, type: string, format: date-time, nullable: true, example: '2026-11-21T10:00:00Z'}
-        reason: {x-order: 8, type: string, example: healed}
+        seenAt: {x-order: 6, type: string, format: date-time, example: '2026-11-21T10:00:00Z'}
+        changedAt: {x-order: 7, type: string, format: date-time, example: '2026-11-21T10:00:00Z'}
+        closedAt: {x-order: 8, type: string, format: date-time, nullable: true, example: '2026-11-21T10:00:00Z'}
+        reason: {x-order: 9, type: string, example: healed}
 
     Charts:
       type: array
@@ -239,7 +241,7 @@ func (o *operations) CreateChart(_ context.Context, request api.CreateChartReque
 	b := request.Body
 	charts.Lock()
 	defer charts.Unlock()
-	c := api.Chart{ID: int64(len(charts.all[o])) + 1, Title: b.Title, Unit: api.ChartUnit(valueOr(b.Unit, "kg")), Doses: b.Doses, ChangedAt: time.Now().UTC()}
+	c := api.Chart{ID: int64(len(charts.all[o])) + 1, Title: b.Title, Unit: api.ChartUnit(valueOr(b.Unit, "kg")), Doses: b.Doses, SeenAt: b.SeenAt, ChangedAt: time.Now().UTC()}
 	if b.Author != nil {
 		c.Author = &struct {
 			Name *string `json:"name,omitempty"`
@@ -392,8 +394,8 @@ func (s *suite) charts(t *testing.T) {
 	_ = png.Encode(&small, image.NewGray(image.Rect(0, 0, 1, 1)))
 	_ = gif.Encode(&large, image.NewGray(image.Rect(0, 0, 9, 9)), nil)
 	for _, c := range []testCase{
-		{send: "POST /v1/charts", body: encode(object{"title": odd, "unit": "lb", "doses": object{}, "author": object{"name": odd}}), want: "201"},
-		{send: "POST /v1/charts", body: encode(object{"title": long, "unit": "kg", "doses": object{"a": 1, "b": 2, "c": 3}, "author": object{"name": long}}), want: "201"},
+		{send: "POST /v1/charts", body: encode(object{"title": odd, "unit": "lb", "doses": object{}, "author": object{"name": odd}, "seenAt": "1970-01-01T00:00:00Z"}), want: "201"},
+		{send: "POST /v1/charts", body: encode(object{"title": long, "unit": "kg", "doses": object{"a": 1, "b": 2, "c": 3}, "author": object{"name": long}, "seenAt": "2026-11-21T10:00:00+02:00"}), want: "201"},
 		{send: "GET /v1/charts?limit=1", want: "200"},
 		{send: "GET /v1/charts?limit=50", want: "200"},
 		{send: "GET /v1/charts?after=0", want: "200"},
