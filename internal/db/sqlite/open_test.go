@@ -198,7 +198,7 @@ func TestReplacedFile(t *testing.T) {
 			path, link := atRest(t), newPath(t)
 			_ = os.Symlink(path, link)
 			d := open(t, filepath.Dir(link)+"/none/../notes.db")
-			before := mustCreate(t, d, "before")
+			before := mustCreate(t, d, "first", "before") // by the end of the second, the log was measured
 			wantFiles(t, link, "notes.db")
 			var err error
 			if first == "commit" {
