@@ -76,23 +76,17 @@ func ForgetIdempotencyKeys(ctx context.Context, s pets.Store, logger *slog.Logge
 		case <-ctx.Done():
 			return
 		}
-		n, err := forget(ctx, s)
-		if n > 0 {
-			logger.Info("old idempotency keys were deleted", "keys", n)
+		total := 0
+		n, err := s.ForgetIdempotencyKeys(ctx, keepIdempotencyKeys)
+		for n > 0 && err == nil { // there may be more
+			total += n
+			n, err = s.ForgetIdempotencyKeys(ctx, keepIdempotencyKeys)
+		}
+		if total += n; total > 0 {
+			logger.Info("old idempotency keys were deleted", "keys", total)
 		}
 		if err != nil && ctx.Err() == nil {
 			logger.Warn("old idempotency keys were not deleted", "error", err)
-		}
-	}
-}
-
-// forget deletes old idempotency keys in batches, and returns how many they were.
-func forget(ctx context.Context, s pets.Store) (total int, err error) {
-	for {
-		n, err := s.ForgetIdempotencyKeys(ctx, keepIdempotencyKeys)
-		total += n
-		if err != nil || n == 0 {
-			return total, err
 		}
 	}
 }
