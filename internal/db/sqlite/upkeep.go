@@ -197,9 +197,9 @@ func checkTarget(to string, force bool) (target string, err error) {
 }
 
 // writeCopy writes a verified copy of the database source, whose path is from, to a new file temp
-// beside target, and syncs it. VACUUM INTO is one transaction.
-func (s *Schema) writeCopy(ctx context.Context, source *sql.DB, from, target string) (temp string, r db.Report, err error) {
-	dir, name := filepath.Split(target)
+// beside to, and syncs it. VACUUM INTO is one transaction.
+func (s *Schema) writeCopy(ctx context.Context, source *sql.DB, from, to string) (temp string, r db.Report, err error) {
+	dir, name := filepath.Split(to)
 	f, err := os.CreateTemp(dir, "."+name+".*")
 	if err != nil {
 		return "", r, err
