@@ -275,7 +275,8 @@ func (s *suite) coverage(t *testing.T) {
 					want(name, limit)
 				}
 			}
-			if strings.HasPrefix(place, " ") || strings.HasSuffix(place, "[]") { // a parameter, or in a list that has others
+			isParameter, isItem := strings.HasPrefix(place, " "), strings.HasSuffix(place, "[]")
+			if isParameter || isItem { // the list of an item has another value
 				continue
 			}
 			if len(part.Enum) != 1 {
