@@ -144,7 +144,11 @@ func (h *Handler) Stopping() { h.stopping.Store(true) }
 // decoded path, in which /books/%31 is /books/1, unless an encoded slash is part of a parameter.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header, base := w.Header(), h.document.Base
-	header.Set("X-Request-Id", requestID(r))
+	id := r.Header.Get("X-Request-Id")
+	if !requestIDForm.MatchString(id) {
+		id = rand.Text()
+	}
+	header.Set("X-Request-Id", id)
 	header["X-Content-Type-Options"] = noSniff
 	if path := r.URL.Path; path == base || strings.HasPrefix(path, base+"/") {
 		header["Cache-Control"] = noStore
@@ -173,14 +177,6 @@ func (h *Handler) routes() error {
 }
 
 var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
-
-// requestID returns the client's X-Request-Id if it is well-formed, or else a new one.
-func requestID(r *http.Request) string {
-	if id := r.Header.Get("X-Request-Id"); requestIDForm.MatchString(id) {
-		return id
-	}
-	return rand.Text()
-}
 
 // recoverPanics turns a panic into an error, with the stack for the log.
 func recoverPanics() echo.MiddlewareFunc {

@@ -10,7 +10,10 @@
 // type is a 500 without detail. Only the standard library is imported.
 package fault
 
-import "errors"
+import (
+	"cmp"
+	"errors"
+)
 
 // Kind classifies an error, by the code and the HTTP status of the response.
 type Kind struct {
@@ -48,12 +51,10 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	switch {
-	case e.Err == nil && e.Message == "":
-		return e.Kind.Code
-	case e.Err == nil:
-		return e.Message
-	case e.Message == "":
+	if e.Err == nil {
+		return cmp.Or(e.Message, e.Kind.Code)
+	}
+	if e.Message == "" {
 		return e.Err.Error()
 	}
 	return e.Message + ": " + e.Err.Error()

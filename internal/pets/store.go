@@ -15,10 +15,9 @@ import (
 // of package fault. Any of them may fail with Unavailable, in which case nothing was done,
 // or with Internal; the comments below mention only other kinds.
 type Store interface {
-	// CreatePet stores p durably and returns it with its identifier.
-	// Identifiers start at 1, are never reused and may have gaps. If ctx ends
-	// before the pet is stored, either nothing was done (Unavailable) or the
-	// outcome is unknown (Internal).
+	// CreatePet stores p durably and returns it with its identifier. Identifiers start at 1, are
+	// never reused and may have gaps. If ctx ends before the pet is stored, either nothing was done
+	// (Unavailable) or the outcome is unknown (Internal).
 	//
 	// All calls with the same idempotency key, concurrent or not, in this
 	// process or another, create one pet and return it as it is stored now, or
@@ -31,11 +30,10 @@ type Store interface {
 	// Pet returns the pet with the identifier id, or NotFound.
 	Pet(ctx context.Context, id int64) (Pet, error)
 
-	// Pets returns the page of pets that q selects, in ascending order of their
-	// identifiers; see ListPage.Add for where it ends. To iterate, pass the last
-	// identifier of each page as the next q.After: every pet acknowledged before
-	// the start is returned exactly once. A pet may appear up to 10 s after one
-	// with a greater identifier. To poll for new pets, start from the greatest
+	// Pets returns the page of pets that q selects, in ascending order of their identifiers; see
+	// ListPage.Add for where it ends. To iterate, pass the last identifier of each page as the next
+	// q.After: every pet acknowledged before the start is returned exactly once. A pet may appear
+	// up to 10 s after one with a greater identifier. To poll for new pets, start from the greatest
 	// identifier known 10 s before the last poll, and drop known pets.
 	Pets(ctx context.Context, q ListQuery) (ListPage, error)
 
@@ -49,10 +47,9 @@ type Store interface {
 	// or a damaged page is not a failure, because reads still work.
 	Ping(ctx context.Context) error
 
-	// Failed returns a channel that delivers one error if the store can no
-	// longer guarantee acknowledged writes, for example after a failed
-	// fsync. The program must then exit. The channel is nil for stores that
-	// cannot fail this way.
+	// Failed returns a channel that delivers one error if the store can no longer guarantee
+	// acknowledged writes, for example after a failed fsync. The program must then exit. The
+	// channel is nil for stores that cannot fail this way.
 	Failed() <-chan error
 
 	// Close completes the writes in progress, rejects new ones and releases

@@ -16,8 +16,7 @@ import (
 	"example.com/petstore/internal/pets"
 )
 
-// Name is the name of the service: the program, its metrics and the realm of its
-// challenges.
+// Name is the name of the service: the program, its metrics and the realm of its challenges.
 const Name = "petstore"
 
 // Limits of a request. TestLimits compares openapi.yaml and deploy/ with them. A process that is

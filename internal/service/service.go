@@ -1,7 +1,6 @@
-// Package service implements the strict interface that oapi-codegen generates
-// from the document: one method for each operationId. The methods rely on requests
-// being validated, and return either a generated success response or an error
-// with a kind of package fault, which edge maps to HTTP.
+// Package service implements the strict interface that oapi-codegen generates from the document:
+// one method for each operationId. The methods rely on requests being validated, and return either
+// a generated success response or an error with a kind of package fault, which edge maps to HTTP.
 package service
 
 import (
@@ -77,8 +76,7 @@ func (o *operations) GetPet(ctx context.Context, request api.GetPetRequestObject
 	return api.GetPet200JSONResponse{Body: toPet(&p)}, nil
 }
 
-// nextLink returns the Link (RFC 8288) to the page that follows the pet with the ID
-// last.
+// nextLink returns the Link (RFC 8288) to the page that follows the pet with the ID last.
 func (o *operations) nextLink(q pets.ListQuery, last int64) string {
 	status := ""
 	if q.Status != "" {
