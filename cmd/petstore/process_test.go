@@ -202,8 +202,7 @@ func TestBackground(t *testing.T) {
 	})
 }
 
-// TestTerminal checks that a server creates a missing key only if all its output goes to a
-// terminal.
+// TestTerminal checks that a server creates a missing key only if all its output goes to a terminal.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	const serve = "petstore serve --addr 127.0.0.1:0 --store memory:"

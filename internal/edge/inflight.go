@@ -12,9 +12,8 @@ import (
 
 var errOverloaded = fault.Wrap(fault.Unavailable, errors.New("too many requests are in flight, or with this API key"))
 
-// inFlight limits the requests to operations. A request must first pass the limits of its API
-// key, or of its address if it has no key, and then those of all requests, so one key cannot
-// take all places.
+// inFlight limits the requests to operations. A request must first pass the limits of its API key, or
+// of its address if it has no key, and then those of all requests, so one key cannot take all places.
 type inFlight struct {
 	limit    int64               // of requests that run
 	admitted *semaphore.Weighted // those that run, or wait for a place to run

@@ -102,8 +102,7 @@ func Numbered(n int) pets.NewPet {
 	return p
 }
 
-// Filters returns what the filters of the list select, by the query of a request, such as
-// status=sold.
+// Filters returns what the filters of the list select, by the query of a request, such as status=sold.
 func Filters() map[string]pets.ListQuery {
 	return map[string]pets.ListQuery{
 		"status=available": {Status: pets.Available},
@@ -124,8 +123,7 @@ func Pets(n int) []pets.NewPet {
 	return all
 }
 
-// BodyNamed returns the body of Body with another name, of which little is escaped: < is
-// one byte.
+// BodyNamed returns the body of Body with another name, of which little is escaped: < is one byte.
 func BodyNamed(name string, properties ...string) string {
 	return Body(append(properties, strconv.Quote(text)+":"+string(must(jsontext.AppendQuote(nil, name))))...)
 }

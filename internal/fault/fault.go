@@ -77,8 +77,7 @@ func KindOf(err error) Kind {
 	return Internal
 }
 
-// ByCaller reports whether err is the caller's fault: the call was rejected before anything
-// was done.
+// ByCaller reports whether err is the caller's fault: the call was rejected before anything was done.
 func ByCaller(err error) bool {
 	return KindOf(err).Status < 500
 }

@@ -6,8 +6,7 @@
 //	keyring := keys.NewKeyring(store, nil)
 //	key, err = keyring.Authenticate(ctx, token)
 //
-// A revoked key works for at most 5 s more. A failure of the store never makes a token
-// Unauthorized.
+// A revoked key works for at most 5 s more. A failure of the store never makes a token Unauthorized.
 package keys
 
 import (
@@ -90,9 +89,8 @@ var form = regexp.MustCompile(`^(psk_([0-9A-Za-z]{8})_[0-9A-Za-z]{30})([0-9A-Za-
 // Pattern matches a token and also a part of one, to keep both out of a log.
 var Pattern = regexp.MustCompile(`psk_\w+`)
 
-// New returns a new key and its token, which no store keeps. A lifetime of 0 means that the key
-// does not expire. New fails unless name has 1 to 100 printable characters and lifetime is not
-// negative.
+// New returns a new key and its token, which no store keeps. A lifetime of 0 means that the key does
+// not expire. New fails unless name has 1 to 100 printable characters and lifetime is not negative.
 func New(name string, readOnly bool, now time.Time, lifetime time.Duration) (Key, string, error) {
 	unprintable := strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 	if n := utf8.RuneCountInString(name); n < 1 || n > 100 || unprintable || !utf8.ValidString(name) {

@@ -48,9 +48,8 @@ var messages = map[State]string{Expired: "the API key has expired", Revoked: "th
 // errUnknown is the same whether or not a key has the ID in the token.
 var errUnknown = &fault.Error{Kind: fault.Unauthorized, Reason: "unknown"}
 
-// NewKeyring returns a keyring of the keys in store and of fixed tokens, which must be hard to
-// guess. Fixed keys need no store, may read and write, and never expire; the first has the ID
-// fixed-1.
+// NewKeyring returns a keyring of the keys in store and of fixed tokens, which must be hard to guess.
+// Fixed keys need no store, may read and write, and never expire; the first has the ID fixed-1.
 func NewKeyring(store Store, fixed []string) *Keyring {
 	k := &Keyring{
 		store:   store,

@@ -120,8 +120,7 @@ func measure(t *testing.T, a attack, certificates string) {
 	}
 }
 
-// queued returns the bytes that the kernel holds for the connections that a server has
-// accepted.
+// queued returns the bytes that the kernel holds for the connections that a server has accepted.
 func queued(t *testing.T, addr string) (n int64) {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/tcp")

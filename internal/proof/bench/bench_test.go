@@ -1,9 +1,8 @@
 //go:build wrk && linux
 
-// Package bench compares petstore with a server made of the same parts as their
-// documentation shows: oapi-codegen's strict server and kin-openapi's filter of requests,
-// with Echo's own middleware, on the same stores. `make bench` runs it, and prints the
-// table of README.md.
+// Package bench compares petstore with a server made of the same parts as their documentation shows:
+// oapi-codegen's strict server and kin-openapi's filter of requests, with Echo's own middleware, on the
+// same stores. `make bench` runs it, and prints the table of README.md.
 //
 // Each round starts new servers, since two processes of one program differ by some percent:
 // petstore, the other server with petstore's setting of the garbage collector, and the other

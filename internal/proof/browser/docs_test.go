@@ -1,7 +1,6 @@
 //go:build chromium
 
-// Package browser tests the page at /docs in Chromium. `make test` runs it if
-// Chromium is installed.
+// Package browser tests the page at /docs in Chromium. `make test` runs it if Chromium is installed.
 package browser
 
 import (
@@ -142,8 +141,7 @@ func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// eval returns the value of a JavaScript expression, awaiting it if it is a
-// promise.
+// eval returns the value of a JavaScript expression, awaiting it if it is a promise.
 func eval[T any](p *tab, expression string) T {
 	p.Helper()
 	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))

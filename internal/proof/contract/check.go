@@ -66,8 +66,7 @@ func (s *suite) check(t *testing.T, got response) {
 
 func init() { openapi3filter.RegisterBodyDecoder("*/*", openapi3filter.PlainBodyDecoder) } // if there is no other
 
-// checkDocumented checks a response of an operation against the document, and records it
-// for coverage.
+// checkDocumented checks a response of an operation against the document, and records it for coverage.
 func (s *suite) checkDocumented(t *testing.T, got response, hasBody bool) {
 	t.Helper()
 	o := got.route.Operation
@@ -87,8 +86,7 @@ func (s *suite) checkDocumented(t *testing.T, got response, hasBody bool) {
 	s.record(t, got)
 }
 
-// checkHeader compares the header with lines of regular expressions; without one, there
-// must be none.
+// checkHeader compares the header with lines of regular expressions; without one, there must be none.
 func (got response) checkHeader(t *testing.T, lines string) {
 	t.Helper()
 	for line := range strings.SplitSeq(lines, "\n") {

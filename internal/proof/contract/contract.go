@@ -2,12 +2,11 @@
 // of it. The service may be at any address. Nobody else should write to it meanwhile, and
 // the tests leave some hundred pets in it.
 //
-// cases.go has tables of requests and responses, and sequences of several requests: an
-// operation that is added gets its cases there. check.go checks each response by itself.
-// document.go tests what can be read from the document, of any operation, and leaves out what it
-// cannot judge. effects.go compares a write with what can be read before and after it. coverage.go
-// records each request and response, and names what no case has sent or seen. values.go compares
-// JSON and other bodies.
+// cases.go has tables of requests and responses, and sequences of several requests: an operation that
+// is added gets its cases there. check.go checks each response by itself. document.go tests what can be
+// read from the document, of any operation, and leaves out what it cannot judge. effects.go compares a
+// write with what can be read before and after it. coverage.go records each request and response, and
+// names what no case has sent or seen. values.go compares JSON and other bodies.
 package contract
 
 import (

@@ -27,8 +27,7 @@ func init() { time.Local = time.FixedZone("local", 17*60) } // no client has it
 //
 //	make contract URL=http://127.0.0.1:8080 KEY=…
 //
-// READ_ONLY_KEY, OTHER_KEY, EXPIRED_KEY and REVOKED_KEY enable the cases that
-// need them.
+// READ_ONLY_KEY, OTHER_KEY, EXPIRED_KEY and REVOKED_KEY enable the cases that need them.
 func TestContract(t *testing.T) {
 	if url := os.Getenv("URL"); url != "" {
 		url = strings.TrimSuffix(strings.TrimSuffix(url, "/"), example.Base()) + example.Base()

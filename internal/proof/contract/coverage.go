@@ -214,10 +214,9 @@ func limits(s *openapi3.Schema) (last, next []string) {
 	return last, next
 }
 
-// coverage tests that the cases have seen every response that a client can cause, every
-// header of a success and every property, and that they have sent every parameter and property
-// with different values, up to its limits. TestSocket causes the 408, because a proxy would
-// wait for the body.
+// coverage tests that the cases have seen every response that a client can cause, every header of a
+// success and every property, and that they have sent every parameter and property with different
+// values, up to its limits. TestSocket causes the 408, because a proxy would wait for the body.
 func (s *suite) coverage(t *testing.T) {
 	want := func(name, what string) {
 		assert(t, s.seen[name+what], "%s: got no%s, want a case with it", name, what)

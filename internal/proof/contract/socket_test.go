@@ -50,10 +50,9 @@ func chunk(body string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(body), b
 // cut returns a request without a line of its header.
 func cut(request, line string) string { return strings.Replace(request, line+"\r\n", "", 1) }
 
-// TestSocket sends bytes that HTTP clients do not send. The result of a case is a
-// summary of everything the server answers: each status, followed by the code of
-// an Error body, or by "bare" if net/http answered instead of the service; and
-// then "open" or "close" for the connection.
+// TestSocket sends bytes that HTTP clients do not send. The result of a case is a summary of everything
+// the server answers: each status, followed by the code of an Error body, or by "bare" if net/http
+// answered instead of the service; and then "open" or "close" for the connection.
 func TestSocket(t *testing.T) {
 	t.Parallel()
 	addr := strings.TrimPrefix(serve(t, memory.New()), "http://")

@@ -8,9 +8,8 @@ import (
 	"example.com/petstore/internal/example"
 )
 
-// TestSpecification compares what the other tests read from openapi.yaml with the
-// contract as it was given: servers, names of operations, and deprecations.
-// `make breaking` compares the rest.
+// TestSpecification compares what the other tests read from openapi.yaml with the contract as it was
+// given: servers, names of operations, and deprecations. `make breaking` compares the rest.
 func TestSpecification(t *testing.T) {
 	given, err := openapi3.NewLoader().LoadFromFile("specification.yaml")
 	if err != nil {
