@@ -13,8 +13,7 @@ import (
 	"example.com/petstore/internal/edge"
 )
 
-// path is the path of the page.
-const path = "/docs"
+const path = "/docs" // of the page
 
 //go:embed ui/page.html ui/docs.js ui/docs.css ui/scalar.js.gz ui/LICENSES.txt
 var ui embed.FS

@@ -162,7 +162,7 @@ var noSniff, noStore = []string{"nosniff"}, []string{"no-store"} // shared by al
 // routes adds the middleware, which runs in this order, and the routes.
 func (h *Handler) routes() error {
 	e := h.echo
-	e.Use(h.observe, recoverPanics())
+	e.Use(h.observe, recoverPanics)
 	if len(h.options.AllowOrigins) > 0 {
 		e.Use(allowOrigins(h.options.AllowOrigins))
 	}
@@ -177,15 +177,13 @@ func (h *Handler) routes() error {
 var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // recoverPanics turns a panic into an error, with the stack for the log.
-func recoverPanics() echo.MiddlewareFunc {
-	return middleware.RecoverWithConfig(middleware.RecoverConfig{
-		DisableStackAll:     true,
-		DisableErrorHandler: true, // observe handles it
-		LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
-			return fmt.Errorf("panic: %w\n%s", err, stack)
-		},
-	})
-}
+var recoverPanics = middleware.RecoverWithConfig(middleware.RecoverConfig{
+	DisableStackAll:     true,
+	DisableErrorHandler: true, // observe handles it
+	LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
+		return fmt.Errorf("panic: %w\n%s", err, stack)
+	},
+})
 
 // allowOrigins lets web pages send any header (CORS), and read all headers of responses.
 func allowOrigins(origins []string) echo.MiddlewareFunc {

@@ -10,10 +10,7 @@
 // type is a 500 without detail. Only the standard library is imported.
 package fault
 
-import (
-	"cmp"
-	"errors"
-)
+import "errors"
 
 // Kind classifies an error, by the code and the HTTP status of the response.
 type Kind struct {
@@ -51,13 +48,15 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	if e.Err == nil {
-		return cmp.Or(e.Message, e.Kind.Code)
-	}
-	if e.Message == "" {
+	switch {
+	case e.Err != nil && e.Message != "":
+		return e.Message + ": " + e.Err.Error()
+	case e.Err != nil:
 		return e.Err.Error()
+	case e.Message != "":
+		return e.Message
 	}
-	return e.Message + ": " + e.Err.Error()
+	return e.Kind.Code
 }
 
 func (e *Error) Unwrap() error { return e.Err }

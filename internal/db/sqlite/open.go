@@ -69,7 +69,11 @@ func (s *Schema) Migrate(ctx context.Context, path string, logger *slog.Logger) 
 func (d *DB) open(ctx context.Context, mustExist bool) error {
 	err := checkFile(d.file)
 	if errors.Is(err, db.ErrNone) && !mustExist {
-		err = d.create()
+		var f *os.File // SQLite gives the files beside it the same mode
+		if f, err = os.OpenFile(d.file, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600); err == nil {
+			d.faults.logger.Info("created a new store", "path", d.file)
+			err = f.Close()
+		}
 	}
 	if err != nil {
 		return err
@@ -88,16 +92,6 @@ func (d *DB) open(ctx context.Context, mustExist bool) error {
 		}
 	}
 	return nil
-}
-
-// create creates the file if there is none. SQLite gives the files beside it the same mode.
-func (d *DB) create() error {
-	f, err := os.OpenFile(d.file, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return err
-	}
-	d.faults.logger.Info("created a new store", "path", d.file)
-	return f.Close()
 }
 
 // connect prepares the connections. There is a reader per processor, within limits.
