@@ -35,7 +35,7 @@ type request struct {
 func New() *Store { return &Store{requests: map[pets.IdempotencyKey]request{}} }
 
 func (s *Store) Ping(ctx context.Context) error { return s.locked(ctx, func() error { return nil }) }
-func (s *Store) Failed() <-chan error { return nil }
+func (s *Store) Failed() <-chan error           { return nil }
 
 func (s *Store) Close() error {
 	s.mu.Lock()
