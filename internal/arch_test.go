@@ -65,7 +65,7 @@ var importers = map[string][]string{
 	"database/sql":             {"internal/db/sqlite", "internal/store/sqlite"},
 	"modernc.org":              {"internal/db/sqlite"},
 	"github.com/jackc/pgx":     {"internal/db/postgres", "internal/store/postgres"},
-	"github.com/pressly/goose": {"internal/db"},
+	"github.com/pressly/goose": {"internal/db/postgres", "internal/db/sqlite"},
 
 	// About pets. No engine imports one of them.
 	"gen":                     {"internal/service"},

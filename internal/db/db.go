@@ -15,10 +15,7 @@ package db
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-
-	"github.com/pressly/goose/v3"
 
 	"example.com/petstore/internal/fault"
 )
@@ -51,13 +48,6 @@ var ErrClosed = fault.Wrap(fault.Unavailable, errors.New("the store is closed"))
 // Canceled returns the error of a call whose context ended before anything was done.
 func Canceled(cause error) error {
 	return fault.Wrap(fault.Unavailable, fmt.Errorf("the request timed out or was canceled: %w", cause))
-}
-
-// Newest returns the version of the last of goose's migrations.
-func Newest(migrations fs.FS) int64 {
-	names, _ := fs.Glob(migrations, "*.sql") // in order
-	version, _ := goose.NumericComponent(names[len(names)-1])
-	return version
 }
 
 // Report describes a database file that was read in full.

@@ -27,10 +27,8 @@ func Operations(store pets.Store, base string) api.StrictServerInterface {
 	return &operations{store, base}
 }
 
-func (o *operations) ListPets(
-	ctx context.Context, request api.ListPetsRequestObject,
-) (api.ListPetsResponseObject, error) {
-	params := request.Params
+func (o *operations) ListPets(ctx context.Context, r api.ListPetsRequestObject) (api.ListPetsResponseObject, error) {
+	params := r.Params
 	q := pets.ListQuery{
 		Limit:  valueOr(params.Limit, defaultLimit),
 		Status: pets.Status(valueOr(params.Status, "")),
@@ -50,14 +48,12 @@ func (o *operations) ListPets(
 	return response, nil
 }
 
-func (o *operations) CreatePet(
-	ctx context.Context, request api.CreatePetRequestObject,
-) (api.CreatePetResponseObject, error) {
+func (o *operations) CreatePet(ctx context.Context, r api.CreatePetRequestObject) (api.CreatePetResponseObject, error) {
 	var key pets.IdempotencyKey
-	if request.Params.IdempotencyKey != nil {
-		key = pets.IdempotencyKey{KeyID: edge.CallerOf(ctx).ID, Key: unquote(*request.Params.IdempotencyKey)}
+	if r.Params.IdempotencyKey != nil {
+		key = pets.IdempotencyKey{KeyID: edge.CallerOf(ctx).ID, Key: unquote(*r.Params.IdempotencyKey)}
 	}
-	created, err := o.store.CreatePet(ctx, newPet(*request.Body), key)
+	created, err := o.store.CreatePet(ctx, newPet(*r.Body), key)
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +64,8 @@ func (o *operations) CreatePet(
 	}, nil
 }
 
-func (o *operations) GetPet(ctx context.Context, request api.GetPetRequestObject) (api.GetPetResponseObject, error) {
-	p, err := o.store.Pet(ctx, request.PetID)
+func (o *operations) GetPet(ctx context.Context, r api.GetPetRequestObject) (api.GetPetResponseObject, error) {
+	p, err := o.store.Pet(ctx, r.PetID)
 	if err != nil {
 		return nil, err
 	}

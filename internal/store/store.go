@@ -1,8 +1,7 @@
 // Package store is the contract of stores: they keep pets and API keys. Package storetest
 // tests every implementation, and package address lists them.
 //
-// Stores other than PostgreSQL tell the age of an idempotency key by the clock of the process: if
-// that is days ahead for more than an hour, keys are forgotten too early.
+// Except on PostgreSQL, idempotency keys are forgotten early if the clock is days ahead for an hour.
 package store
 
 import (

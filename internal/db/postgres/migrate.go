@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"sync"
 	"time"
@@ -15,6 +16,13 @@ import (
 	"example.com/petstore/internal/db"
 )
 
+// newest returns the version of the last migration.
+func (s Schema) newest() int64 {
+	names, _ := fs.Glob(s.Migrations, "*.sql") // in order
+	version, _ := goose.NumericComponent(names[len(names)-1])
+	return version
+}
+
 // version returns the version of the schema, or 0 if there is none.
 func (s Schema) version(ctx context.Context, conn *pgx.Conn) (v int64, err error) {
 	err = conn.QueryRow(ctx, "SELECT max(version_id) FROM "+s.versions()).Scan(&v)
@@ -26,7 +34,7 @@ func (s Schema) version(ctx context.Context, conn *pgx.Conn) (v int64, err error
 
 // check returns an error unless the version is the newest.
 func (s Schema) check(version int64) error {
-	switch newest := db.Newest(s.Migrations); {
+	switch newest := s.newest(); {
 	case version == 0:
 		return fmt.Errorf("%w in the schema %s", db.ErrNone, s.Name)
 	case version < newest:
@@ -40,7 +48,7 @@ func (s Schema) check(version int64) error {
 // migrate brings the schema to the newest version, or waits up to a minute for another process that
 // does. The lock is a row, since PgBouncer may give a session, with its locks, to another client.
 func (s Schema) migrate(ctx context.Context, seen found, logger *slog.Logger) (from, to int64, err error) {
-	from, to = seen.version, db.Newest(s.Migrations)
+	from, to = seen.version, s.newest()
 	if from >= to {
 		return from, to, s.check(from)
 	}

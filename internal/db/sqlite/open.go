@@ -61,7 +61,7 @@ func (s *Schema) Migrate(ctx context.Context, path string, logger *slog.Logger) 
 	if err != nil {
 		return 0, 0, err
 	}
-	return d.version, db.Newest(s.Migrations), d.Close()
+	return d.version, s.newest(), d.Close()
 }
 
 // open opens the file, or creates it if mustExist is false. If no other process has it, the lock
@@ -204,10 +204,10 @@ func (d *DB) migrate(ctx context.Context) (err error) {
 	if _, err := d.writer.ExecContext(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 		return err
 	}
-	if err := d.schema.migrate(ctx, d.writer, db.Newest(d.schema.Migrations)); err != nil {
+	if err := d.schema.migrate(ctx, d.writer, d.schema.newest()); err != nil {
 		return err
 	}
-	altered, err := d.schema.compare(ctx, d.writer, db.Newest(d.schema.Migrations), differences)
+	altered, err := d.schema.compare(ctx, d.writer, d.schema.newest(), differences)
 	if len(altered) > 0 {
 		d.faults.logger.Warn("restore would reject a backup of this store: "+db.ErrAltered.Error(), "has", strings.Join(altered, ", "))
 	}
@@ -223,6 +223,13 @@ func (s *Schema) migrate(ctx context.Context, conn *sql.DB, version int64) error
 	return err
 }
 
+// newest returns the version of the last migration.
+func (s *Schema) newest() int64 {
+	names, _ := fs.Glob(s.Migrations, "*.sql") // in order
+	newest, _ := goose.NumericComponent(names[len(names)-1])
+	return newest
+}
+
 // version returns the version of the schema, or 0 if there is none. It rejects a database of
 // another program and a newer version.
 func (s *Schema) version(ctx context.Context, conn *sql.DB) (version int64, err error) {
@@ -235,7 +242,7 @@ func (s *Schema) version(ctx context.Context, conn *sql.DB) (version int64, err 
 		return 0, errors.New("it belongs to another program and was not changed")
 	}
 	err = conn.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+versionTable).Scan(&version)
-	if newest := db.Newest(s.Migrations); err == nil && version > newest {
+	if newest := s.newest(); err == nil && version > newest {
 		err = fmt.Errorf("%w (version %d, and this one knows versions up to %d)", db.ErrNewer, version, newest)
 	}
 	return version, err

@@ -26,7 +26,7 @@ func (s *Schema) Read(ctx context.Context, path string, f func(Conn) error) erro
 		return explain(path, err)
 	}
 	conn, err := s.prepare(ctx, source, toRead)
-	if err != nil && version < db.Newest(s.Migrations) {
+	if err != nil && version < s.newest() {
 		err = db.ErrOutdated
 	}
 	if err == nil {
