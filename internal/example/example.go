@@ -20,11 +20,11 @@ import (
 
 // OpenAPI returns openapi.yaml, which callers must not change.
 var OpenAPI = sync.OnceValue(func() *openapi3.T {
-	return must(openapi3.NewLoader().LoadFromData(gen.Document))
+	return Must(openapi3.NewLoader().LoadFromData(gen.Document))
 })
 
 // Base returns the path of the first server.
-func Base() string { return strings.TrimSuffix(must(OpenAPI().Servers.BasePath()), "/") }
+func Base() string { return strings.TrimSuffix(Must(OpenAPI().Servers.BasePath()), "/") }
 
 // path is the path of the list in the document.
 const path = "/pets"
@@ -63,7 +63,7 @@ func has(properties []string, name string) bool {
 func BodyOf(schema *openapi3.Schema, properties ...string) string {
 	for _, name := range schema.Required {
 		if !has(properties, name) {
-			properties = append(properties, strconv.Quote(name)+":"+string(must(json.Marshal(schema.Properties[name].Value.Example))))
+			properties = append(properties, strconv.Quote(name)+":"+string(Must(json.Marshal(schema.Properties[name].Value.Example))))
 		}
 	}
 	return "{" + strings.Join(properties, ",") + "}"
@@ -125,7 +125,7 @@ func Pets(n int) []pets.NewPet {
 
 // BodyNamed returns the body of Body with another name, of which little is escaped: < is one byte.
 func BodyNamed(name string, properties ...string) string {
-	return Body(append(properties, strconv.Quote(text)+":"+string(must(jsontext.AppendQuote(nil, name))))...)
+	return Body(append(properties, strconv.Quote(text)+":"+string(Must(jsontext.AppendQuote(nil, name))))...)
 }
 
 // Integers returns properties for Body: those that are integers of 64 bits, with a value.
@@ -143,7 +143,8 @@ func LongText(n int) string {
 	return strings.Repeat("é", n/2) + strings.Repeat("x", n%2)
 }
 
-func must[T any](v T, err error) T {
+// Must returns v, and panics if there is an error, which no test expects there.
+func Must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}

@@ -106,7 +106,7 @@ func measure(t *testing.T, a attack, certificates string) {
 	for end := time.Now().Add(attackTime); time.Now().Before(end); {
 		send(http.StatusOK, "GET", fmt.Sprint("?after=", 1<<40), "") // there is none
 		send(http.StatusCreated, "POST", "", example.Body())
-		held = max(held, queued(t, addr))
+		held = max(held, queued(addr))
 	}
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")
@@ -121,12 +121,8 @@ func measure(t *testing.T, a attack, certificates string) {
 }
 
 // queued returns the bytes that the kernel holds for the connections that a server has accepted.
-func queued(t *testing.T, addr string) (n int64) {
-	t.Helper()
-	table, err := os.ReadFile("/proc/net/tcp")
-	if err != nil {
-		t.Fatal(err)
-	}
+func queued(addr string) (n int64) {
+	table := example.Must(os.ReadFile("/proc/net/tcp"))
 	_, port, _ := net.SplitHostPort(addr)
 	for line := range strings.Lines(string(table)) {
 		var localPort, sent, received int64

@@ -74,7 +74,7 @@ var operations = []struct {
 
 // bodies are the pets of the sandbox; filters are queries that select some of them.
 var (
-	bodies  = slices.Collect(strings.Lines(string(must(os.ReadFile("../../../cmd/petstore/sandbox.ndjson")))))
+	bodies  = slices.Collect(strings.Lines(string(example.Must(os.ReadFile("../../../cmd/petstore/sandbox.ndjson")))))
 	filters = slices.Collect(maps.Keys(example.Filters()))
 )
 
@@ -180,14 +180,7 @@ func startPeer(b *testing.B, storeAddress, gogc string) (addr string) {
 	addr = program.FreeAddress(b)
 	cmd := exec.Command(os.Args[0], "-test.run=^TestPeer$", "-test.timeout=0", "-peer="+addr, "-store="+storeAddress)
 	cmd.Env = append(os.Environ(), "GOGC="+gogc)
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	program.WaitFor(b, addr)
+	program.Start(b, cmd, addr)
 	return addr
 }
 
@@ -199,7 +192,7 @@ func TestPeer(t *testing.T) {
 		return
 	}
 	st := program.Open(t, *store)
-	slog.SetDefault(slog.New(slog.NewJSONHandler(must(os.OpenFile(os.DevNull, os.O_WRONLY, 0)), nil)))
+	slog.SetDefault(slog.New(slog.NewJSONHandler(example.Must(os.OpenFile(os.DevNull, os.O_WRONLY, 0)), nil)))
 	hash := sha256.Sum256([]byte(program.Key))
 	e := echo.New()
 	e.Use(middleware.RequestID(), middleware.RequestLogger(), middleware.Recover(),
@@ -220,9 +213,9 @@ func TestPeer(t *testing.T) {
 // oapi-codegen's own github.com/oapi-codegen/echo-middleware does. The module proxy through which this
 // repository gets its modules did not serve that one when we last asked, on 28 November 2026.
 func validate() echo.MiddlewareFunc {
-	document := must(openapi3.NewLoader().LoadFromData(gen.Document))
+	document := example.Must(openapi3.NewLoader().LoadFromData(gen.Document))
 	document.Servers = openapi3.Servers{{URL: example.Base()}}
-	router := must(gorillamux.NewRouter(document))
+	router := example.Must(gorillamux.NewRouter(document))
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			route, params, err := router.FindRoute(c.Request())
@@ -241,11 +234,4 @@ func validate() echo.MiddlewareFunc {
 			return next(c)
 		}
 	}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

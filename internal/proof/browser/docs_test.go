@@ -74,7 +74,19 @@ func tryOperation(t *testing.T, prefix string, width int, viewport chromedp.Acti
 	)
 	const large = "9007199254740993" // JavaScript would round it
 	integers := example.Integers(large)
-	p.create(example.BodyNamed(large, integers...), large, len(integers)+1)
+	editor := chromedp.Focus(chromedp.CSS(".scalar-client .cm-content[aria-multiline=true]"))
+	p.do(editor, chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+	// Typed letter by letter, half a body could be sent.
+	eval[bool](p, fmt.Sprintf("document.execCommand('insertText', false, %q)", example.BodyNamed(large, integers...)))
+	const response = `(document.querySelector('.scalar-client .response-section-content-body .cm-content')?.innerText ?? "").replace(/\s/g, "")`
+	occurrences := fmt.Sprintf("%s.split(%q).length - 1", response, large)
+	for id := 1; eval[int](p, occurrences) != len(integers)+1; id++ { // the editor applies text with a delay
+		if id > 10 {
+			t.Fatalf("response: got %s, want %s in it %d times", eval[string](p, response), large, len(integers)+1)
+		}
+		p.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+		p.until(fmt.Sprintf("%s.includes('\"id\":%d,')", response, id))
+	}
 	const fixed = `(([body, form, hint]) => body.getBoundingClientRect().top < innerHeight - 100 && form.clientWidth <= innerWidth && getComputedStyle(hint).right === '70px')(
 		['.response-section-content-body', '.request-section-content .cm-editor', '.scalar-client [role=alert]'].map((s) => document.querySelector(s)))`
 	p.until(fixed) // by docs.css
@@ -101,10 +113,8 @@ func newTab(t *testing.T, prefix, public string) *tab {
 	t.Helper()
 	st, s := memory.New(), httptest.NewUnstartedServer(nil)
 	url := "http://" + s.Listener.Addr().String() + prefix
-	h, err := service.NewHandler(st, keys.NewKeyring(st, []string{program.Key}), edge.Options{URL: url, PublicURL: public})
-	if err != nil {
-		t.Fatal(err)
-	}
+	options := edge.Options{URL: url, PublicURL: public}
+	h := example.Must(service.NewHandler(st, keys.NewKeyring(st, []string{program.Key}), options))
 	s.Config.Handler = http.StripPrefix(prefix, h)
 	s.Start()
 	t.Cleanup(s.Close)
@@ -169,21 +179,4 @@ func (p *tab) wantText(texts ...string) {
 		p.until(fmt.Sprintf("document.body.innerText.includes(%q)", text))
 	}
 	p.until(`!document.body.innerText.includes("127.0.0.1:8080")`)
-}
-
-// create replaces the body and sends it until the response contains a text some times, because
-// the editor applies text with a delay. Typed letter by letter, half a body could be sent.
-func (p *tab) create(body, text string, times int) {
-	p.Helper()
-	editor := chromedp.Focus(chromedp.CSS(".scalar-client .cm-content[aria-multiline=true]"))
-	p.do(editor, chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
-	eval[bool](p, fmt.Sprintf("document.execCommand('insertText', false, %q)", body))
-	const response = `(document.querySelector('.scalar-client .response-section-content-body .cm-content')?.innerText ?? "").replace(/\s/g, "")`
-	for id := 1; eval[int](p, fmt.Sprintf("%s.split(%q).length - 1", response, text)) != times; id++ {
-		if id > 10 {
-			p.Fatalf("response: got %s, want %s in it %d times", eval[string](p, response), text, times)
-		}
-		p.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierCtrl)))
-		p.until(fmt.Sprintf("%s.includes('\"id\":%d,')", response, id))
-	}
 }

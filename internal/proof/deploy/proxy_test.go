@@ -185,10 +185,7 @@ func startNginx(t *testing.T, replicas ...string) proxy {
 	p := proxy{program.FreeAddress(t), program.FreeAddress(t), dir + "/cert.pem", dir + "/access.log"}
 	run(t, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
 		"-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", dir+"/key.pem", "-out", p.certificate)
-	site, err := os.ReadFile(top + "/deploy/proxy/nginx.conf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	site := example.Must(os.ReadFile(top + "/deploy/proxy/nginx.conf"))
 	local := strings.NewReplacer(
 		"unix:/run/petstore/http.sock", strings.Join(replicas, " fail_timeout=2s; server "),
 		"/var/log/nginx/petstore.log", p.log,

@@ -18,6 +18,7 @@ import (
 
 	"example.com/petstore/internal/db"
 	"example.com/petstore/internal/edge"
+	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
@@ -68,11 +69,7 @@ func Open(t testing.TB, text string) store.Store {
 // NewHandler returns the service on a store, in this process. It accepts Key and
 // the keys in the store. log may be nil.
 func NewHandler(st store.Store, log *slog.Logger) *edge.Handler {
-	h, err := service.NewHandler(st, keys.NewKeyring(st, []string{Key}), edge.Options{Logger: log})
-	if err != nil {
-		panic(err) // the document is that of the program
-	}
-	return h
+	return example.Must(service.NewHandler(st, keys.NewKeyring(st, []string{Key}), edge.Options{Logger: log}))
 }
 
 // Send sends a request with Key, more lines of the header such as "Name: value", and a body
@@ -106,6 +103,13 @@ func Serve(t testing.TB, log io.Writer, addr string, args ...string) *exec.Cmd {
 	cmd := exec.Command("../../../.bin/petstore", append([]string{"serve", "--addr", addr}, args...)...)
 	cmd.Env = append([]string{"PETSTORE_API_KEYS=" + Key}, os.Environ()...)
 	cmd.Stdout, cmd.Stderr = log, log
+	Start(t, cmd, addr)
+	return cmd
+}
+
+// Start runs a program until the test ends, and returns once it listens at addr.
+func Start(t testing.TB, cmd *exec.Cmd, addr string) {
+	t.Helper()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +118,6 @@ func Serve(t testing.TB, log io.Writer, addr string, args ...string) *exec.Cmd {
 		_ = cmd.Wait()
 	})
 	WaitFor(t, addr)
-	return cmd
 }
 
 // FreeAddress returns an address with a free port, below the ephemeral ports.

@@ -87,7 +87,7 @@ func TestDescription(t *testing.T) {
 		t.Errorf("got %q, want a command each for Go, TypeScript and Python", commands)
 	}
 	for _, m := range commands {
-		if command := m[2]; !strings.Contains(page(t), "$ "+command+"\n") {
+		if command := m[2]; !strings.Contains(page(), "$ "+command+"\n") {
 			dir := newDir(t, "openapi.yaml", string(gen.Document))
 			got, err := shell(t, dir, "", "", "go mod init example.com/pets; "+command+"; go mod tidy; go vet .")
 			if err != nil {
@@ -200,19 +200,12 @@ func newDir(t *testing.T, file, text string) string {
 	return dir
 }
 
-func page(t *testing.T) string {
-	t.Helper()
-	text, err := os.ReadFile("../../../.github/CLIENTS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
+func page() string { return string(example.Must(os.ReadFile("../../../.github/CLIENTS.md"))) }
 
 // block returns the first block of a kind in a section of the page, without prompts.
 func block(t *testing.T, section, kind string) string {
 	t.Helper()
-	_, part, _ := strings.Cut(page(t), "# "+section+"\n")
+	_, part, _ := strings.Cut(page(), "# "+section+"\n")
 	_, block, _ := strings.Cut(part, "\n```"+kind+"\n")
 	block, _, found := strings.Cut(block, "\n```")
 	if !found {
