@@ -110,9 +110,7 @@ func measure(t *testing.T, a attack, certificates string) {
 	}
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")
-	if _, err := fmt.Sscan(rest, &peak); err != nil {
-		t.Fatal(err)
-	}
+	example.Must(fmt.Sscan(rest, &peak))
 	peak <<= 10 // from KiB
 	t.Logf("%s: memory %d MiB, sockets %d MiB, slowest response of another key %v", t.Name(), peak>>20, held>>20, slowest.Round(time.Millisecond))
 	if peak+held > podMemory {

@@ -24,8 +24,8 @@ import (
 	"example.com/petstore/internal/store/memory"
 )
 
-// TestDocs tests that the page shows the document, that a link to an operation leads
-// there, and that a request is sent with a key.
+// TestDocs tests that the page shows the document, that a link to an operation leads there, that
+// a request is sent with a key, and that the Tab key alone reaches the button of an operation.
 func TestDocs(t *testing.T) {
 	t.Run("desktop", func(t *testing.T) { tryOperation(t, "/shop", 1280, chromedp.EmulateViewport(1280, 800)) })
 	t.Run("phone", func(t *testing.T) {
@@ -41,21 +41,15 @@ func TestDocs(t *testing.T) {
 		}
 		p.do(chromedp.Navigate(p.url + "/docs"))
 		p.wantText("Server:\nhttps://pets.example/v1")
-	})
-}
-
-// TestTab tests that the Tab key alone reaches the button of an operation.
-func TestTab(t *testing.T) {
-	p := newTab(t, "", "")
-	p.do(chromedp.Navigate(p.url + "/docs"))
-	button := fmt.Sprintf(`[id$="tag/%s"] .show-api-client-button`, id(example.Operations().Post))
-	p.until(fmt.Sprintf("document.querySelector(%q)", button)) // without scrolling
-	for n := 0; !eval[bool](p, fmt.Sprintf("document.activeElement.matches(%q)", button)); n++ {
-		if n > 200 {
-			t.Fatal("got no button after 200 times Tab")
+		button := fmt.Sprintf(`[id$="tag/%s"] .show-api-client-button`, id(example.Operations().Post))
+		p.until(fmt.Sprintf("document.querySelector(%q)", button)) // without scrolling
+		for n := 0; !eval[bool](p, fmt.Sprintf("document.activeElement.matches(%q)", button)); n++ {
+			if n > 200 {
+				t.Fatal("got no button after 200 times Tab")
+			}
+			p.do(chromedp.KeyEvent(kb.Tab))
 		}
-		p.do(chromedp.KeyEvent(kb.Tab))
-	}
+	})
 }
 
 // tryOperation creates a pet on the page of a service behind a proxy that strips prefix,

@@ -178,7 +178,7 @@ const clientAddress = "X-Client-Address"
 // socket returns an address where nothing listens.
 func socket(t *testing.T) string { return "unix:" + t.TempDir() + "/http.sock" }
 
-// startNginx runs deploy/proxy/nginx.conf for localhost.
+// startNginx runs deploy/proxy/nginx.conf for localhost, in one process, which ends with the test.
 func startNginx(t *testing.T, replicas ...string) proxy {
 	t.Helper()
 	dir := t.TempDir()
@@ -198,7 +198,7 @@ func startNginx(t *testing.T, replicas ...string) proxy {
 		"/etc/letsencrypt/live/pets.example.com/privkey.pem", dir+"/key.pem",
 	)
 	conf := fmt.Sprintf(`
-daemon off; user root; pid %[1]s/pid; error_log stderr warn;
+daemon off; master_process off; user root; pid %[1]s/pid; error_log stderr warn;
 events {}
 http {
 	set_real_ip_from 127.0.0.1; real_ip_header %[2]s;
@@ -211,15 +211,7 @@ http {
 	}
 	nginx := exec.Command("nginx", "-p", dir, "-c", dir+"/nginx.conf")
 	nginx.Stdout, nginx.Stderr = t.Output(), t.Output()
-	if err := nginx.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(nginx.Process.Signal(syscall.SIGTERM), nginx.Wait()); err != nil {
-			t.Errorf("nginx: %v", err)
-		}
-	})
-	program.WaitFor(t, p.https)
+	program.Start(t, nginx, p.https)
 	return p
 }
 

@@ -107,7 +107,7 @@ func Serve(t testing.TB, log io.Writer, addr string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Start runs a program until the test ends, and returns once it listens at addr.
+// Start runs a program until the test ends, and returns once it listens at addr, HOST:PORT or unix:PATH.
 func Start(t testing.TB, cmd *exec.Cmd, addr string) {
 	t.Helper()
 	if err := cmd.Start(); err != nil {
@@ -117,7 +117,14 @@ func Start(t testing.TB, cmd *exec.Cmd, addr string) {
 		_ = cmd.Process.Kill() // it may have ended
 		_ = cmd.Wait()
 	})
-	WaitFor(t, addr)
+	network, address := server.Network(addr)
+	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(10 * time.Millisecond) {
+		if conn, err := net.Dial(network, address); err == nil {
+			_ = conn.Close()
+			return
+		}
+	}
+	t.Fatalf("nothing listens at %s", addr)
 }
 
 // FreeAddress returns an address with a free port, below the ephemeral ports.
@@ -132,17 +139,4 @@ func FreeAddress(t testing.TB) string {
 	}
 	t.Fatal("no free port")
 	return ""
-}
-
-// WaitFor waits until a program listens at addr, HOST:PORT or unix:PATH.
-func WaitFor(t testing.TB, addr string) {
-	t.Helper()
-	network, address := server.Network(addr)
-	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(10 * time.Millisecond) {
-		if conn, err := net.Dial(network, address); err == nil {
-			_ = conn.Close()
-			return
-		}
-	}
-	t.Fatalf("nothing listens at %s", addr)
 }
