@@ -72,7 +72,8 @@ func tryOperation(t *testing.T, prefix string, width int, viewport chromedp.Acti
 	p.do(editor, chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
 	// Typed letter by letter, half a body could be sent.
 	eval[bool](p, fmt.Sprintf("document.execCommand('insertText', false, %q)", example.BodyNamed(large, integers...)))
-	const response = `(document.querySelector('.scalar-client .response-section-content-body .cm-content')?.innerText ?? "").replace(/\s/g, "")`
+	const response = `(document.querySelector('.scalar-client .response-section-content-body .cm-content')` +
+		`?.innerText ?? "").replace(/\s/g, "")`
 	occurrences := fmt.Sprintf("%s.split(%q).length - 1", response, large)
 	for id := 1; eval[int](p, occurrences) != len(integers)+1; id++ { // the editor applies text with a delay
 		if id > 10 {
