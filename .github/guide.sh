@@ -1067,7 +1067,7 @@ sed -i -e "s/NewHandler(observed, keyring, cfg.edge)/NewHandler(observed, keyrin
 	-e 's/^	logFormat       string/&\n\tissuer, audience, keySet string/' \
 	-e 's/^	flags := cmd.Flags()/&\n\tflags.StringVar(\&cfg.issuer, "issuer", "", "accept tokens (JWT) of this issuer, too")\n\tflags.StringVar(\&cfg.audience, "audience", "", "the audience of its tokens")\n\tflags.StringVar(\&cfg.keySet, "key-set", "", "the URL of its keys (JWKS)")/' cmd/petstore/serve.go
 rm check tokens
-sed -i -e 's/\(service.NewHandler(st, .*\), edge.Options/\1, nil, edge.Options/' internal/proof/program/program.go internal/proof/browser/docs_test.go
+sed -i 's/\(service.NewHandler(st, .*})\), /\1, nil, /' internal/proof/program/program.go internal/proof/browser/docs_test.go
 go mod tidy
 gofmt -w internal cmd
 }
