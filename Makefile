@@ -135,7 +135,7 @@ contract: ## test the service, or the server at URL (with or without /v1) with K
 	go test -count=1 $(if $(URL),-run TestContract) ./internal/proof/contract
 
 fuzz: ## send random bodies to the decoder for FUZZTIME (30s)
-	go test -run '^$$' -fuzz FuzzBody -fuzztime $(FUZZTIME) ./internal/edge
+	go test -run '^$$' -fuzz FuzzBody -fuzztime $(FUZZTIME) ./engine/edge
 
 FUZZER := $(CONTRACT)/schemathesis
 .bin/schemathesis: $(FUZZER)/requirements.txt | need-venv
@@ -161,8 +161,8 @@ bench: need-wrk build ## compare with the stack as documented (ROUNDS=5, ONLY=me
 	@CGO_ENABLED=0 go test -c -trimpath -ldflags '-s -w' -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && \
 	taskset -c 0 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/^($(or $(ONLY),memory|sqlite))$$' -test.benchtime 1x $(if $(ROUNDS),-rounds $(ROUNDS))
 
-docs-ui: need-npm ## update the user interface of /docs from the npm package pinned in internal/docs/ui
-	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd internal/docs/ui && \
+docs-ui: need-npm ## update the user interface of /docs from the npm package pinned in engine/docs/ui
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd engine/docs/ui && \
 	cp package.json package-lock.json terms.mjs "$$tmp" && $(NPM_CI) --prefix "$$tmp" && \
 	gzip -9nc "$$tmp/node_modules/@scalar/api-reference/dist/browser/standalone.js" >scalar.js.gz && \
 	(cd "$$tmp" && node terms.mjs) >LICENSES.txt

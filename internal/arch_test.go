@@ -49,7 +49,7 @@ func matching(pattern string) map[string]string {
 // product returns the text of the Go files of the program, by their paths. What only tests
 // use is no part of it.
 func product() map[string]string {
-	all, isTest := matching(`\.go$`), regexp.MustCompile(`_test\.go$|^tools\.go$|^internal/(proof|example)/|test/[^/]*$`)
+	all, isTest := matching(`\.go$`), regexp.MustCompile(`_test\.go$|tools\.go$|^internal/(proof|example)/|^engine/(contract|example)/|test/[^/]*$`)
 	maps.DeleteFunc(all, func(file, _ string) bool { return isTest.MatchString(file) })
 	return all
 }
@@ -57,17 +57,17 @@ func product() map[string]string {
 // importers lists, for a package and those below it, the directories that may import them,
 // with those below. Tests and what only they use may import anything.
 var importers = map[string][]string{
-	"github.com/getkin/kin-openapi": {"internal/edge"},
-	"github.com/labstack/echo":      {"gen/api", "internal/edge", "internal/service"},
+	"github.com/getkin/kin-openapi": {"engine/edge"},
+	"github.com/labstack/echo":      {"gen/api", "engine/edge", "internal/service"},
 	"github.com/spf13/cobra":        {"cmd"},
-	"net/http":                      {"cmd", "gen", "internal/edge", "internal/server"},
+	"net/http":                      {"cmd", "gen", "engine/edge", "engine/server"},
 
-	"database/sql":             {"internal/db/sqlite", "internal/store/sqlite"},
-	"modernc.org":              {"internal/db/sqlite"},
-	"github.com/jackc/pgx":     {"internal/db/postgres", "internal/store/postgres"},
-	"github.com/pressly/goose": {"internal/db/postgres", "internal/db/sqlite"},
+	"database/sql":             {"engine/db/sqlite", "internal/store/sqlite"},
+	"modernc.org":              {"engine/db/sqlite"},
+	"github.com/jackc/pgx":     {"engine/db/postgres", "internal/store/postgres"},
+	"github.com/pressly/goose": {"engine/db/postgres", "engine/db/sqlite"},
 
-	// About pets. No engine imports one of them.
+	// About pets.
 	"gen":                     {"internal/service"},
 	"internal/pets":           {"cmd", "internal/service", "internal/store"},
 	"internal/service":        {"cmd"},
@@ -76,16 +76,17 @@ var importers = map[string][]string{
 	"internal/store/sqlite":   {"internal/store/address"},
 	"internal/store/postgres": {"internal/store/address"},
 
-	// Engines.
-	"internal/db":          {"cmd", "internal/store"},
-	"internal/db/sqlite":   {"internal/store/sqlite"},
-	"internal/db/postgres": {"internal/store/postgres"},
-	"internal/docs":        {"internal/service"},
-	"internal/edge":        {"cmd", "internal/docs", "internal/service"},
-	"internal/keys":        {"cmd", "internal/service", "internal/store"},
-	"internal/server":      {"cmd"},
+	// The library.
+	"engine/db":          {"cmd", "internal/store"},
+	"engine/db/sqlite":   {"internal/store/sqlite"},
+	"engine/db/postgres": {"internal/store/postgres"},
+	"engine/docs":        {"internal/service"},
+	"engine/edge":        {"cmd", "engine/docs", "internal/service"},
+	"engine/keys":        {"cmd", "internal/service", "internal/store"},
+	"engine/server":      {"cmd"},
 
 	// Only for tests.
+	"engine/contract":  {},
 	"internal/example": {},
 	"internal/proof":   {},
 }
@@ -95,8 +96,20 @@ func exists(pattern string) bool {
 	return len(found) > 0
 }
 
+// TestImports checks importers. The library in engine/ imports nothing of the service, not even in its
+// tests, and has no word about pets but the path of the module.
 func TestImports(t *testing.T) {
 	module := regexp.MustCompile(`module (\S+)`).FindStringSubmatch(text("go.mod"))[1]
+	word := regexp.MustCompile(`(?i)\bpet(s|store)?\b|"` + module + `/(cmd|gen|internal)\b`)
+	library := matching(`^engine/.*[^z]$`) // no compressed file
+	for file, text := range library {
+		if found := word.FindString(strings.ReplaceAll(text, module+"/engine", "")); found != "" {
+			t.Errorf("%s: got %q, want nothing about pets in the library", file, found)
+		}
+	}
+	if len(library) == 0 {
+		t.Error("got no file of the library")
+	}
 	for file, text := range product() {
 		parsed := example.Must(parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly))
 		for _, spec := range parsed.Imports {
@@ -116,16 +129,8 @@ func TestImports(t *testing.T) {
 
 func below(name, root string) bool { return name == root || strings.HasPrefix(name, root+"/") }
 
-// TestEngines checks that the engines, which other services copy, know nothing about pets,
-// and that few tests know the properties of a pet.
-func TestEngines(t *testing.T) {
-	word := regexp.MustCompile(`(?i)\bpets?\b`)
-	engines := regexp.MustCompile(`\nengines='(.*)'`).FindStringSubmatch(text(".github/update.sh"))[1]
-	for file, text := range matching("^(" + strings.ReplaceAll(engines, " ", "|") + ")/.*[^z]$") { // no compressed file
-		if word.MatchString(text) {
-			t.Errorf("%s: got %q, want no word about pets in an engine", file, word.FindString(text))
-		}
-	}
+// TestProperties checks that few tests know the properties of a pet.
+func TestProperties(t *testing.T) {
 	_, page, _ := strings.Cut(text(".github/COPY.md"), "\n## Replace the resource\n")
 	page, _, _ = strings.Cut(page, "\n## ")
 	property := regexp.MustCompile(`(?i)category_?id|pets\.(Sold|Status)`)
@@ -164,7 +169,7 @@ func TestPages(t *testing.T) {
 	source, makefile := strings.Join(slices.Collect(maps.Values(product())), "\n"), text("Makefile")
 	inProgram := func(name string) bool { return strings.Contains(source, `"`+name+`"`) }
 	flags, suffix := regexp.MustCompile(`--[a-z-]+`), regexp.MustCompile(`_(count|bucket|sum)$`)
-	pages := matching(`^(\.github/|deploy/.*|internal/.*)?[^/]*\.md$|^deploy/.*(prometheus/|/alerts)`)
+	pages := matching(`^(\.github/|deploy/.*|engine/.*|internal/.*)?[^/]*\.md$|^deploy/.*(prometheus/|/alerts)`)
 	tests := strings.Join(slices.Collect(maps.Values(matching(`_test\.go$`))), "\n")
 	for _, c := range []struct {
 		kind, pattern string // the first group is a name
@@ -184,7 +189,7 @@ func TestPages(t *testing.T) {
 			name, anchor, _ := strings.Cut(link, "#")
 			return slices.Contains(anchors(pages["deploy/"+name]), anchor) || removed(name)
 		}},
-		{"file", "`((?:cmd|deploy|gen|internal|\\.\\w+)/[^` ]*)`", func(_, name string) bool { return exists(name) || removed(name) }},
+		{"file", "`((?:cmd|deploy|engine|gen|internal|\\.\\w+)/[^` ]*)`", func(_, name string) bool { return exists(name) || removed(name) }},
 		{"test", "`(Test\\w+)`", func(_, name string) bool { return strings.Contains(tests, "func "+name+"(") }},
 		{"target", "`make ([a-z-]+)", func(_, name string) bool { return strings.Contains(makefile, "\n"+name+":") }},
 		{"flag in", "(`--[^`]*|" + service.Name + " [a-z][^`\n]*)", func(page, command string) bool {
@@ -228,8 +233,9 @@ func anchors(page string) (all []string) {
 
 // removed reports whether a name has the word of an optional part that is gone; see COPY.md.
 func removed(name string) bool {
-	return slices.ContainsFunc([]string{"db/postgres", "db/sqlite", "docs", "proof/contract/schemathesis"}, func(part string) bool {
-		return strings.Contains(name, path.Base(part)) && !exists("internal/"+part)
+	parts := []string{"engine/db/postgres", "engine/db/sqlite", "engine/docs", "internal/proof/contract/schemathesis"}
+	return slices.ContainsFunc(parts, func(part string) bool {
+		return strings.Contains(name, path.Base(part)) && !exists(part)
 	})
 }
 
@@ -285,7 +291,7 @@ func TestLimits(t *testing.T) {
 	size, names, seconds := service.MaxBody>>10, pets.MaxPageText>>10, service.Timeout.Seconds()
 	page, image, nginx, compose := "deploy/README.md", "deploy/Dockerfile", "deploy/proxy/nginx.conf", "deploy/postgres/compose.yaml"
 	unit, pod := "deploy/systemd/"+service.Name+".service", "deploy/postgres/kubernetes/"+service.Name+".yaml"
-	header := number(t, "internal/server/server.go", `headerTimeout += (\d+) \* time.Second`)
+	header := number(t, "engine/server/server.go", `headerTimeout += (\d+) \* time.Second`)
 	drain := number(t, "cmd/"+service.Name+"/serve.go", `"drain", (\d+)\*time.Second`)
 	stop := number(t, "cmd/"+service.Name+"/main.go", `stopTime = (\d+) \* time.Second`)
 	rate := number(t, nginx, `rate=(\d+)r/s`)
@@ -299,7 +305,7 @@ func TestLimits(t *testing.T) {
 		{"openapi.yaml", "at least 24 hours"}, // as storetest
 		{"openapi.yaml", "up to 10 s later"},
 		{"openapi.yaml", "knew 10 s before"},
-		{"internal/db/postgres/retry.go", "callTimeout = 10 * time.Second"}, // a pet appears in time
+		{"engine/db/postgres/retry.go", "callTimeout = 10 * time.Second"}, // a pet appears in time
 		{"README.md", fmt.Sprintf("reach %d KiB", names)},
 		{page, fmt.Sprintf("| body | %d KiB", size)},
 		{page, fmt.Sprintf("| work on a request | %v s", seconds)},

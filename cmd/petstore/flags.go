@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"example.com/petstore/internal/edge"
+	"example.com/petstore/engine/edge"
 )
 
 // addFlag adds a flag whose text parse converts to value.

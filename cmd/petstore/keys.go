@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/internal/db"
-	"example.com/petstore/internal/fault"
-	"example.com/petstore/internal/keys"
+	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/fault"
+	"example.com/petstore/engine/keys"
 	"example.com/petstore/internal/service"
 )
 

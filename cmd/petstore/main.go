@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"example.com/petstore/internal/server"
+	"example.com/petstore/engine/server"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/address"
 )

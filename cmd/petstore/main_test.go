@@ -23,10 +23,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"example.com/petstore/engine/keys"
+	"example.com/petstore/engine/server"
 	"example.com/petstore/internal/example"
-	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/proof/program"
-	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/service"
 )
 

@@ -20,10 +20,10 @@ import (
 
 	"github.com/creack/pty"
 
-	"example.com/petstore/internal/db"
+	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/server"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
-	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/memory"
 )

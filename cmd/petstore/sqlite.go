@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/internal/db"
+	"example.com/petstore/engine/db"
 )
 
 func init() {

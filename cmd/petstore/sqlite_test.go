@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/internal/db"
+	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/server"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
-	"example.com/petstore/internal/server"
 )
 
 // TestLastWordOnFile checks that nothing is added to an error that says what was done, and that

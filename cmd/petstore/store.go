@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"example.com/petstore/internal/db"
-	"example.com/petstore/internal/server"
+	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/server"
 	"example.com/petstore/internal/store/address"
 )
 

@@ -27,7 +27,7 @@ for os in linux darwin; do
 done >"$out/modules"
 {
 	licenses Go "$(go env GOROOT)"
-	find internal -name '*LICENSE*' | sort | while read -r file; do # of scripts that are embedded
+	find engine internal -name '*LICENSE*' | sort | while read -r file; do # of scripts that are embedded
 		licenses "$file" "$(dirname "$file")"
 	done
 	sort -u "$out/modules" | while read -r path version dir; do

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"example.com/petstore/internal/fault"
+	"example.com/petstore/engine/fault"
 )
 
 // Status is the availability of a pet.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/internal/fault"
+	"example.com/petstore/engine/fault"
 	"example.com/petstore/internal/pets"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"example.com/petstore/internal/fault"
+	"example.com/petstore/engine/fault"
 )
 
 // Store keeps pets. Package storetest tests every implementation.

@@ -7,12 +7,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"example.com/petstore/engine/docs"
+	"example.com/petstore/engine/edge"
+	"example.com/petstore/engine/fault"
+	"example.com/petstore/engine/keys"
 	"example.com/petstore/gen"
 	"example.com/petstore/gen/api"
-	"example.com/petstore/internal/docs"
-	"example.com/petstore/internal/edge"
-	"example.com/petstore/internal/fault"
-	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"example.com/petstore/engine/edge"
 	"example.com/petstore/gen/api"
-	"example.com/petstore/internal/edge"
 	"example.com/petstore/internal/pets"
 )
 

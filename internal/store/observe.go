@@ -6,8 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"example.com/petstore/internal/fault"
-	"example.com/petstore/internal/keys"
+	"example.com/petstore/engine/fault"
+	"example.com/petstore/engine/keys"
 	"example.com/petstore/internal/pets"
 )
 

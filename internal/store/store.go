@@ -9,8 +9,8 @@ import (
 	"log/slog"
 	"time"
 
-	"example.com/petstore/internal/db"
-	"example.com/petstore/internal/keys"
+	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/keys"
 	"example.com/petstore/internal/pets"
 )
 

@@ -16,9 +16,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"example.com/petstore/internal/edge"
+	"example.com/petstore/engine/edge"
+	"example.com/petstore/engine/keys"
 	"example.com/petstore/internal/example"
-	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store/memory"

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/engine/keys"
 	"example.com/petstore/gen"
 	"example.com/petstore/internal/example"
-	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/service"
 )
 

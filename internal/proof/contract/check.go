@@ -16,7 +16,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 
-	"example.com/petstore/internal/keys"
+	"example.com/petstore/engine/keys"
 	"example.com/petstore/internal/service"
 )
 

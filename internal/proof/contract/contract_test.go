@@ -12,11 +12,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/petstore/engine/keys"
+	"example.com/petstore/engine/server"
 	"example.com/petstore/gen"
 	"example.com/petstore/internal/example"
-	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/proof/program"
-	"example.com/petstore/internal/server"
 	"example.com/petstore/internal/store"
 )
 

@@ -5,7 +5,7 @@ package program
 import (
 	"testing"
 
-	"example.com/petstore/internal/db/postgres/pgtest"
+	"example.com/petstore/engine/db/postgres/pgtest"
 )
 
 func init() {

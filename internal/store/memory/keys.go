@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"example.com/petstore/internal/fault"
-	"example.com/petstore/internal/keys"
+	"example.com/petstore/engine/fault"
+	"example.com/petstore/engine/keys"
 )
 
 func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {

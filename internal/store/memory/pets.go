@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"example.com/petstore/internal/fault"
+	"example.com/petstore/engine/fault"
 	"example.com/petstore/internal/pets"
 )
 

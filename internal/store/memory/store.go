@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"example.com/petstore/internal/db"
-	"example.com/petstore/internal/keys"
+	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 )

@@ -5,7 +5,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"example.com/petstore/internal/db/postgres"
+	"example.com/petstore/engine/db/postgres"
 	"example.com/petstore/internal/pets"
 )
 

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/db/postgres/pgtest"
+	"example.com/petstore/engine/db/postgres/pgtest"
+	"example.com/petstore/engine/fault"
 	"example.com/petstore/internal/example"
-	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/storetest"

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
-	"example.com/petstore/internal/keys"
+	"example.com/petstore/engine/keys"
 )
 
 const (

@@ -1,5 +1,5 @@
 // Package postgres implements store.Store on PostgreSQL: the statements and rows of pets and
-// API keys. Package internal/db/postgres has the connections, and says what becomes of a
+// API keys. Package engine/db/postgres has the connections, and says what becomes of a
 // statement when a server fails. Any number of processes may use a database at once.
 package postgres
 
@@ -9,9 +9,9 @@ import (
 	"io/fs"
 	"strings"
 
-	"example.com/petstore/internal/db"
-	"example.com/petstore/internal/db/postgres"
-	"example.com/petstore/internal/keys"
+	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/db/postgres"
+	"example.com/petstore/engine/keys"
 	"example.com/petstore/internal/store"
 )
 

@@ -15,11 +15,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"example.com/petstore/internal/db"
-	"example.com/petstore/internal/db/postgres/pgtest"
+	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/db/postgres/pgtest"
+	"example.com/petstore/engine/fault"
+	"example.com/petstore/engine/keys"
 	"example.com/petstore/internal/example"
-	"example.com/petstore/internal/fault"
-	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/storetest"

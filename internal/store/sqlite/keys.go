@@ -6,8 +6,8 @@ import (
 	"errors"
 	"time"
 
-	"example.com/petstore/internal/db/sqlite"
-	"example.com/petstore/internal/keys"
+	"example.com/petstore/engine/db/sqlite"
+	"example.com/petstore/engine/keys"
 )
 
 const keyColumns = "id, name, hash, read_only, created_at, expires_at, revoked_at, used_at"

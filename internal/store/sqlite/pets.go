@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"example.com/petstore/internal/db/sqlite"
+	"example.com/petstore/engine/db/sqlite"
 	"example.com/petstore/internal/pets"
 )
 

@@ -9,9 +9,9 @@ import (
 	"regexp"
 	"strings"
 
-	"example.com/petstore/internal/db"
-	"example.com/petstore/internal/db/sqlite"
-	"example.com/petstore/internal/keys"
+	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/db/sqlite"
+	"example.com/petstore/engine/keys"
 	"example.com/petstore/internal/store"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	_ "modernc.org/sqlite" // for a connection beside the store's
 
-	"example.com/petstore/internal/db"
+	"example.com/petstore/engine/db"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"

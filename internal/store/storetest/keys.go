@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/internal/fault"
-	"example.com/petstore/internal/keys"
+	"example.com/petstore/engine/fault"
+	"example.com/petstore/engine/keys"
 	"example.com/petstore/internal/store"
 )
 

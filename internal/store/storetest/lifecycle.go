@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/engine/fault"
+	"example.com/petstore/engine/keys"
 	"example.com/petstore/internal/example"
-	"example.com/petstore/internal/fault"
-	"example.com/petstore/internal/keys"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 )

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/engine/fault"
 	"example.com/petstore/internal/example"
-	"example.com/petstore/internal/fault"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
 )

@@ -26,7 +26,7 @@ done
 # a shallow clone and in a checkout of another user.
 script=$PWD/deploy/package/version.sh
 version=$(sh "$script")
-licenses=$(git ls-files 'internal/*LICENSE*' | wc -l)
+licenses=$(git ls-files 'engine/*LICENSE*' | wc -l)
 git archive --prefix archive/ HEAD | tar -x -C "$1"
 git clone -q -c core.autocrlf=true --depth 1 "file://$PWD" "$1/shallow"
 git clone -q . "$1/theirs" && chown -R 65534 "$1/theirs"
@@ -40,7 +40,7 @@ for place in archive shallow theirs; do
 	[ "$(cd files && find . ! -perm -o=r | sort | xargs)" = './etc/petstore/petstore.env ./etc/petstore/secrets' ]
 	zcat files/usr/share/doc/petstore/changelog.gz | grep -E '^ -- .*>  [A-Z][a-z]{2}, [0-9]'
 	terms=files/usr/share/doc/petstore/THIRD_PARTY_LICENSES.txt
-	[ "$(grep -c '^==== internal/' $terms)" = "$licenses" ]
+	[ "$(grep -c '^==== engine/' $terms)" = "$licenses" ]
 	cmp $terms "$1/archive/$terms"
 done
 

@@ -1,0 +1,163 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/semaphore"
+
+	"example.com/petstore/engine/fault"
+)
+
+// TestAddress checks that no password is printed, and which addresses have advice about it.
+func TestAddress(t *testing.T) {
+	const unclear = "malformed: it is unclear where the password is"
+	for address, want := range map[string]struct{ redacted, err string }{
+		"postgres://":                                                     {"postgres://", ""}, // the environment has the rest
+		"postgres://?pool_max_conns=8":                                    {"postgres://", ""},
+		"postgresql://ann@db1:5432,db2/notes":                             {"postgresql://ann@db1:5432,db2/notes", ""},
+		"postgres://ann:hunter2@db1,db2:1/notes?sslmode=disable":          {"postgres://ann:xxxxx@db1,db2:1/notes", ""},
+		"postgres://ann:hunter2%3A%40@db/notes":                           {"postgres://ann:xxxxx@db/notes", ""},
+		"postgres://ann:hunter2@[::1]:5432/notes":                         {"postgres://ann:xxxxx@[::1]:5432/notes", ""},
+		"postgres://ann:hunter2@%2Frun%2Fpostgresql/notes":                {"postgres://ann:xxxxx@%2Frun%2Fpostgresql/notes", ""},
+		"postgres://ann%40hunter2@db/notes":                               {hidden, ""},
+		"postgres://db/notes?password=hunter2":                            {"postgres://db/notes", ""},
+		"postgres://db/notes%3Fpassword=hunter2":                          {hidden, ""},
+		"postgres://127.0.0.1/notes?pool_max_conns=x&password=hunter2":    {"postgres://127.0.0.1/notes", "pool_max_conns"},
+		"postgres://ann:hunter2@127.0.0.1/notes?a=b&pool_max_conns=0":     {"postgres://ann:xxxxx@127.0.0.1/notes", "pool_max_conns too small"},
+		"postgres://ann:hunter2@127.0.0.1/notes?sslrootcert=/nowhere.pem": {"postgres://ann:xxxxx@127.0.0.1/notes", "/nowhere.pem"},
+		"postgres://127.0.0.1/notes?user=ann;password=hunter2":            {"postgres://127.0.0.1/notes", "invalid"},
+		"postgres://ann:%zzhunter2@127.0.0.1/notes":                       {"postgres://ann:xxxxx@127.0.0.1/notes", "percent"},
+		"postgres://ann:hunter2":                                          {hidden, "port"},
+		"postgres://ann%3Ahunter2@127.0.0.1/notes":                        {hidden, unclear},
+		"postgres://ann%3ahunter2@127.0.0.1/notes":                        {hidden, unclear},
+		"postgres://ann:p@hunter2@127.0.0.1/notes":                        {hidden, unclear},
+		"postgres://ann:12/hunter2@127.0.0.1/notes":                       {hidden, unclear},
+		"postgres://ann:12?hunter2@127.0.0.1/notes":                       {hidden, unclear},
+		"postgres://ann:12#hunter2@127.0.0.1/notes":                       {hidden, unclear},
+		"postgres://127.0.0.1/notes?user=ann&password=hunter2@":           {hidden, unclear},
+	} {
+		_, err := Schema{Name: "notebook"}.parse(address, nil)
+		text := fmt.Sprint(err)
+		if (err == nil) != (want.err == "") || !strings.Contains(text, want.err) || strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
+			t.Errorf("%s: got error %q, want one line that says %q without the password", address, text, want.err)
+		}
+		if got := strings.Contains(text, "%40"); got != (want.err == unclear) {
+			t.Errorf("%s: got error %q, which advises about passwords: %v", address, text, got)
+		}
+		if got := Redact(address); got != want.redacted {
+			t.Errorf("Redact(%q): got %q, want %q", address, got, want.redacted)
+		}
+	}
+}
+
+func TestUnverified(t *testing.T) {
+	for address, want := range map[string]string{
+		"postgres://%2Frun%2Fpostgresql,localhost,127.0.0.2,[::1]/notes": "",
+		"postgres://db1,%2Frun,db2/notes":                                "db1 db2",
+		"postgres://db1/notes?sslmode=require":                           "db1",
+		"postgres://db1/notes?sslmode=verify-ca":                         "",
+		"postgres://db1/notes?sslmode=verify-full":                       "",
+		"postgres://db1/notes?sslmode=disable":                           "",
+	} {
+		config, _ := Schema{}.parse(address, nil)
+		if got := strings.Join(unverified(address, config.ConnConfig), " "); got != want {
+			t.Errorf("%s: got %s, want %s", address, got, want)
+		}
+	}
+}
+
+func TestLineage(t *testing.T) {
+	l := lineage{newest: map[string]string{}}
+	for _, c := range []struct { // one after the other
+		session
+		accepted bool
+	}{
+		{session{system: "1", timeline: "02"}, true},
+		{session{system: "1", timeline: "01"}, false},
+		{session{system: "2", timeline: "03"}, false},
+		{session{system: "2", timeline: "03", Citus: true}, true},
+		{session{system: "2", timeline: "02", Citus: true}, false},
+	} {
+		if err := l.check(c.session); (err == nil) != c.accepted {
+			t.Errorf("%+v: got error %v, want none: %v", c.session, err, c.accepted)
+		}
+	}
+}
+
+func TestEffectOf(t *testing.T) {
+	server := func(severity string, codes ...string) (errs []error) {
+		for _, code := range codes {
+			errs = append(errs, &pgconn.PgError{SeverityUnlocalized: severity, Code: code})
+		}
+		return errs
+	}
+	for _, c := range []struct {
+		want effect
+		errs []error
+	}{
+		{notExecuted, server("ERROR", "40001", "40P01", "25006", "53000", "53100", "53200", "53400", "55P03", "57014", "26000", "0A000")},
+		{notExecuted, server("FATAL", "57P03", "53300", "57P05", "25P03")},
+		{notExecuted, []error{NotCommitted(io.EOF), fmt.Errorf("%w: %w", errNotExecuted, server("FATAL", "28P01")[0]), safe{}}},
+		{maybeExecuted, server("FATAL", "57P01", "57P02", "08006", "XX000")},
+		{maybeExecuted, server("ERROR", "40003", "08000", "08003", "XX000")},
+		{maybeExecuted, server("PANIC", "53100", "XX000", "58030")},
+		{maybeExecuted, []error{io.EOF, syscall.ECONNRESET, context.DeadlineExceeded, errors.Join(safe{}, pgconn.ErrConnClosed)}},
+		{rejected, server("ERROR", "22021", "22001", "2200H", "23505", "42P01", "42501", "42703", "58P01")},
+		{rejected, []error{pgx.ScanArgError{Err: errors.New("invalid hex format")}}},
+	} {
+		for _, err := range c.errs {
+			if got := effectOf(fmt.Errorf("wrapped: %w", err)); got != c.want {
+				t.Errorf("%v: got effect %d, want %d", err, got, c.want)
+			}
+		}
+	}
+}
+
+// TestUnreachable checks how long a call is retried, and how long Ping succeeds.
+func TestUnreachable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool, err := pgxpool.New(t.Context(), "postgres://127.0.0.1:1/notes")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pool.Close()
+		d, began := &DB{pool: pool, reads: semaphore.NewWeighted(1)}, time.Now()
+		err = d.Read(t.Context(), nil)
+		if took := time.Since(began); fault.KindOf(err) != fault.Unavailable || took < 3*time.Second || took > 4*time.Second {
+			t.Errorf("got error %v after %v, want Unavailable after 3 s", err, took)
+		}
+		began = time.Now()
+		for d.Ping(t.Context()) == nil && time.Since(began) < time.Hour {
+		}
+		if took := time.Since(began); took < 30*time.Second || took > 40*time.Second {
+			t.Errorf("Ping failed after %v, want about 33 s", took)
+		}
+	})
+}
+
+// safe is a pgx error from before anything was sent.
+type safe struct{}
+
+func (safe) Error() string     { return "safe" }
+func (safe) SafeToRetry() bool { return true }
+
+// TestKeepWarning checks that a warning before the commit, for weeks, is not kept.
+func TestKeepWarning(t *testing.T) {
+	config, _ := Schema{}.parse("postgres://db/notes", nil)
+	c, _ := pgconn.Construct(&pgconn.HijackedConn{Config: &config.ConnConfig.Config, CustomData: map[string]any{}})
+	keepWarning(c, &pgconn.Notice{SeverityUnlocalized: "WARNING", Routine: "GetNewTransactionId"})
+	if kept := c.CustomData(); len(kept) > 0 {
+		t.Errorf("got %v kept, want nothing", kept)
+	}
+}

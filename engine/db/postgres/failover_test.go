@@ -1,0 +1,250 @@
+//go:build postgres
+
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/db/postgres/pgtest"
+	"example.com/petstore/engine/fault"
+)
+
+// TestFaultUnderLoad makes the primary fail while 16 clients insert notes and one is idle. The
+// remaining server must have every acknowledged note exactly once.
+func TestFaultUnderLoad(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]func(t *testing.T, primary *pgtest.Server){
+		"kill": func(_ *testing.T, primary *pgtest.Server) { primary.Kill() },
+		"hang": func(_ *testing.T, primary *pgtest.Server) { primary.Hang() },
+		"demotion": func(t *testing.T, primary *pgtest.Server) {
+			primary.Configure(t, "default_transaction_read_only", "on")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			primary, standby := pgtest.Pair(t)
+			rejects(t, standby.Address("postgres"), "the server is a standby")
+			address := strings.Replace(primary.Address("postgres"), primary.Host(), primary.Host()+","+standby.Host(), 1)
+			l, quiet := pgtest.Load(t, mustOpen(t, address).insert), mustOpen(t, address)
+			quiet.mustInsert(t)
+			l.Wait(t, 300)
+			fault(t, primary)
+			standby.Promote(t)
+			l.Wait(t, 300)
+			l.Check(t, standby.Address("postgres"), "notebook.notes", "text")
+			if _, err := quiet.insert(t.Context(), "quiet", true); err != nil { // its idle connection leads nowhere
+				t.Errorf("a client that was idle: got error %v", err)
+			}
+		})
+	}
+}
+
+// TestOldPrimary promotes a standby while the primary keeps running. The old primary gets no writes
+// once a process has seen the new one, nor from a process that starts.
+func TestOldPrimary(t *testing.T) {
+	t.Parallel()
+	old, primary := pgtest.Pair(t)
+	both := strings.Replace(old.Address("postgres"), old.Host(), old.Host()+","+primary.Host(), 1)
+	var log strings.Builder
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	d := mustOpen(t, both, logger)
+	d.mustInsert(t)
+	primary.Promote(t)
+	old.Configure(t, "synchronous_standby_names", "")
+	const allow = "ALTER DATABASE postgres ALLOW_CONNECTIONS "
+	pgtest.Exec(t, old.Address("template1"), allow+"false")
+	_ = d.Read(t.Context(), func(context.Context, *pgx.Conn) error { d.mustInsert(t); return nil }) // on another connection
+	pgtest.Exec(t, old.Address("template1"), allow+"true")
+	for range 3 {
+		d.mustInsert(t) // not on the connection from before
+		d.pool.Reset()
+	}
+	mustOpen(t, both, logger).mustInsert(t)
+	pgtest.Exec(t, primary.Address("postgres"), "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC",
+		"CREATE ROLE ann LOGIN IN ROLE pg_read_all_data, pg_write_all_data")
+	mustOpen(t, strings.Replace(primary.Address("postgres"), "postgres@", "ann@", 1), logger).mustInsert(t)
+	errs, infos := strings.Count(log.String(), "level=ERROR"), strings.Count(log.String(), "level=INFO")
+	if errs != 2 || infos != 2 { // one of each process, and of the new store
+		t.Errorf("got %d errors and %d infos in the log, want 2 and 2: %s", errs, infos, &log)
+	}
+	mustOpen(t, old.Address("postgres")).mustCount(t, 1) // a process that starts accepts it
+	mustOpen(t, primary.Address("postgres")).mustCount(t, 7)
+}
+
+// TestOutage checks that calls fail with Unavailable while the only server is down. A read does
+// so too if it may have been sent. Close does not wait for a server that hangs.
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	d := mustOpen(t, server.Address("postgres"))
+	d.mustInsert(t)
+	server.Kill()
+	_, readErr := d.count(t.Context()) // on the connection that is open
+	if err := d.Ping(t.Context()); err != nil {
+		t.Errorf("Ping in the first seconds: got error %v", err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, cutOff := d.insert(short, "Call Ann", true)
+	for _, err := range []error{readErr, cutOff} {
+		if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "connection refused") {
+			t.Errorf("got error %v (%v), want Unavailable, with the cause", err, fault.KindOf(err))
+		}
+	}
+	server.Run(t)
+	d.mustInsert(t)
+	if err := d.Ping(t.Context()); err != nil || d.unreachableSince.Load() != 0 {
+		t.Errorf("Ping after the outage: got error %v, unreachable since %d", err, d.unreachableSince.Load())
+	}
+	server.Hang()
+	short, cancel = context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, _ = d.count(short)
+	if err := d.Close(); err == nil {
+		t.Error("Close while the server hangs: got no error")
+	}
+}
+
+// TestCheck checks what is rejected, at the start and by new connections, and the metrics.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	owner := server.Address("postgres")
+	address := strings.Replace(owner, "postgres@", "ann@", 1)
+	_ = mustOpen(t, owner).Close()
+	pgtest.Exec(t, owner, "CREATE ROLE ann LOGIN", "GRANT USAGE ON SCHEMA notebook TO ann", "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA notebook TO ann")
+	for _, c := range []struct {
+		sql               string
+		setting, value    string // of the server
+		write, sync, read string // parts of the errors of Open without and with RequireSync, and of OpenReader
+	}{
+		{sync: `synchronous_standby_names is ""`},
+		{value: "one", sql: "ALTER ROLE ann SET synchronous_commit = remote_write"},
+		{value: "one", sql: "ALTER ROLE ann SET synchronous_commit = local", sync: "synchronous_commit local"},
+		{value: "one", sql: "ALTER ROLE ann SET client_min_messages = warning"},
+		{value: "one", sql: "ALTER ROLE ann SET client_min_messages = error", sync: "client_min_messages error"},
+		{sql: "ALTER ROLE ann SET synchronous_commit = off", write: "synchronous_commit is off"},
+		{setting: "fsync", value: "off", write: "fsync is off"},
+		{setting: "full_page_writes", value: "off", write: "full_page_writes is off"},
+		{
+			sql:   "CREATE TABLE notebook.parts (n int) PARTITION BY LIST (n); ALTER TABLE notebook.parts ENABLE ROW LEVEL SECURITY",
+			write: "row security", read: "row security may hide rows from the user, in the tables parts",
+		},
+		{sql: "ALTER TABLE notebook.notes SET UNLOGGED", write: "UNLOGGED", read: "UNLOGGED tables: notes"},
+	} {
+		t.Run(c.sql+c.setting+c.value, func(t *testing.T) {
+			d := mustOpen(t, address)
+			setting := cmp.Or(c.setting, "synchronous_standby_names")
+			before := pgtest.Query[string](t, owner, "SELECT current_setting($1)", setting)
+			pgtest.Exec(t, owner, c.sql)
+			server.Configure(t, setting, c.value)
+			says := func(what string, err error, want string) {
+				t.Helper()
+				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || strings.Contains(fmt.Sprint(err), "can be reached") {
+					t.Errorf("%s: got error %v, want %q", what, err, want)
+				}
+			}
+			says("Open", closed(notebook.Open(t.Context(), address, db.Options{})), c.write)
+			strict, err := notebook.Open(t.Context(), address, db.Options{RequireSync: true})
+			says("Open with RequireSync", closed(strict, err), cmp.Or(c.write, c.sync))
+			if err == nil {
+				got := figures(t, strict)
+				if _, found := got["postgres_sync"]; found || got["postgres_sync_required"] != 1 {
+					t.Errorf("the metrics once closed: got %v, want postgres_sync_required 1 and no postgres_sync", got)
+				}
+			}
+			says("OpenReader", closed(notebook.OpenReader(t.Context(), address)), c.read)
+			_, err = d.count(t.Context())
+			says("count by a new connection", err, c.read)
+			if got := figures(t, d)["postgres_sync"]; c.write == "" && (got == 1) != (c.sync == "") {
+				t.Errorf("postgres_sync: got %v", got)
+			}
+			if c.write != "" { // else it may wait for a standby
+				_, err = d.insert(t.Context(), "Call Ann", false)
+				says("insert", err, c.write)
+				if fault.KindOf(err) != fault.Unavailable {
+					t.Errorf("insert: got error %v (%v), want Unavailable", err, fault.KindOf(err))
+				}
+			}
+			server.Configure(t, setting, before)
+			pgtest.Exec(t, owner, "ALTER ROLE ann RESET ALL", "ALTER TABLE notebook.notes SET LOGGED", "DROP TABLE IF EXISTS notebook.parts")
+			if c.write != "" {
+				d.mustInsert(t)
+			}
+		})
+	}
+}
+
+// closed closes a database and returns the error of opening it.
+func closed(d *DB, err error) error {
+	if err == nil {
+		_ = d.Close()
+	}
+	return err
+}
+
+// figures returns the metrics of d by their names.
+func figures(t *testing.T, d *DB) map[string]float64 {
+	t.Helper()
+	reg := prometheus.NewPedanticRegistry()
+	reg.MustRegister(d)
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]float64{}
+	for _, f := range families {
+		all[f.GetName()] = f.GetMetric()[0].GetGauge().GetValue()
+	}
+	return all
+}
+
+// TestSync ends the wait for a standby that does not exist. The server may then report success, but
+// the outcome is unknown. The store's tests repeat such writes.
+func TestSync(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	address := server.Address("postgres")
+	d := mustOpen(t, address)
+	server.Configure(t, "synchronous_standby_names", "absent")
+	for _, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
+		done := make(chan error, 1)
+		go func() { _, err := d.insert(t.Context(), end, false); done <- err }()
+		pgtest.Eventually(t, "a wait for the standby", func() bool { return pgtest.EndSync(t, address, end, "%") })
+		if err := <-done; err == nil || fault.KindOf(err) != fault.Internal {
+			t.Errorf("insert, %s: got error %v (%v), want Internal", end, err, fault.KindOf(err))
+		}
+	}
+	d.mustCount(t, 2)
+}
+
+// TestSlow checks that a slow read does not keep writes from their connections, nor a write reads.
+func TestSlow(t *testing.T) {
+	t.Parallel()
+	d := mustOpen(t, pgtest.Start(t).Address("postgres")+"&pool_max_conns=1")
+	nothing := func(context.Context, *pgx.Conn) error { return nil }
+	type call = func(context.Context, Statement) error
+	for _, c := range []struct{ slow, other call }{{d.Read, d.Write}, {d.Write, d.Read}} {
+		err := c.slow(t.Context(), func(ctx context.Context, _ *pgx.Conn) error {
+			short, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			if err := c.slow(short, nothing); fault.KindOf(err) != fault.Unavailable {
+				t.Errorf("another one: got error %v (%v), want Unavailable", err, fault.KindOf(err))
+			}
+			return c.other(ctx, nothing)
+		})
+		if err != nil {
+			t.Errorf("got error %v", err)
+		}
+	}
+}

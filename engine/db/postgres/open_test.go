@@ -1,0 +1,230 @@
+//go:build postgres
+
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/db/postgres/pgtest"
+	"example.com/petstore/engine/fault"
+)
+
+func TestOpenRejects(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	here, newer := server.Address("postgres"), server.Address("newer")
+	pgtest.Exec(t, here, "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0", "CREATE DATABASE newer")
+	_ = mustOpen(t, newer).Close()
+	pgtest.Exec(t, newer, "INSERT INTO notebook.goose_db_version (version_id, is_applied) VALUES (99, true)")
+	for address, want := range map[string]string{
+		"postgres://ann:hunter2@127.0.0.1:1,127.0.0.1:2/notes": "no writable primary can be reached",
+		"postgres://ann:hunter2@/notes?host=/nowhere":          "no writable primary can be reached",
+		server.Address("absent"):                               `database "absent" does not exist`,
+		server.Address("latin"):                                "the encoding of the database is not UTF8 but LATIN1",
+		newer:                                                  "its schema is newer than this program: version 99, not 1",
+		here + "&nonsense=1":                                   `unrecognized configuration parameter "nonsense"`,
+	} {
+		rejects(t, address, want)
+	}
+	server.Hang()
+	rejects(t, here, "set connect_timeout=SECONDS in the address")
+}
+
+// TestRole uses a role with settings and a limit of its own, and changes its password in a file.
+func TestRole(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	owner, file := server.Address("postgres"), filepath.Join(t.TempDir(), "pgpass")
+	address := strings.Replace(owner, "postgres@", "ann@", 1) + "&passfile=" + file
+	change := func(password string) {
+		pgtest.Exec(t, owner, "ALTER ROLE ann PASSWORD '"+password+"'")
+		if err := os.WriteFile(file, []byte("*:*:*:ann:"+password+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pgtest.Exec(t, owner, "CREATE ROLE ann LOGIN", "CREATE SCHEMA notebook AUTHORIZATION ann", // who may create no other
+		"ALTER ROLE ann SET DateStyle = 'German'", "ALTER ROLE ann SET client_encoding = 'EUC_JP'",
+		"DO $$ BEGIN EXECUTE format('COPY (VALUES (''host all postgres 127.0.0.1/32 trust''), (''host all all 127.0.0.1/32 scram-sha-256'')) TO %L', current_setting('hba_file')); END $$",
+		"SELECT pg_reload_conf()")
+	change("first")
+	d := mustOpen(t, address+"&default_query_exec_mode=exec")
+	d.mustInsert(t)
+	err := d.Read(t.Context(), func(ctx context.Context, c *pgx.Conn) error {
+		var now time.Time
+		return c.QueryRow(ctx, "SELECT now()").Scan(&now)
+	})
+	if err != nil {
+		t.Errorf("a time: got error %v", err)
+	}
+	const name = "SELECT application_name FROM pg_stat_activity WHERE usename = 'ann' LIMIT 1"
+	if got := pgtest.Query[string](t, owner, name); got != "notebook" {
+		t.Errorf("got the name %q in the server's views, want notebook", got)
+	}
+	change("second")
+	pgtest.Exec(t, owner, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ann'", "ALTER ROLE ann CONNECTION LIMIT 1")
+	for i := range 2 { // reads and writes take turns with the only connection
+		d.mustCount(t, 1+i)
+		d.mustInsert(t)
+	}
+	pgtest.Exec(t, owner, "ALTER SCHEMA notebook RENAME TO gone")
+	if err := d.Ping(t.Context()); fault.KindOf(err) != fault.Unavailable {
+		t.Errorf("Ping without the schema: got error %v, want Unavailable", err)
+	}
+}
+
+// TestMigrate goes up with one more migration, which takes longer than the server allows a
+// statement, and a transaction to be idle, and waits for the lock of a process that has died. It
+// fails unless the server ends its transaction when its process no longer talks.
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	address := pgtest.Start(t).Database(t)
+	second := Schema{notebook.Name, maps.Clone(notebook.Migrations.(fstest.MapFS))}
+	second.Migrations.(fstest.MapFS)["00002_stars.sql"] = &fstest.MapFile{
+		Data: []byte("-- +goose Up\nALTER TABLE notebook.notes ADD stars int;\nSELECT pg_sleep(1.1);\n" +
+			"SELECT 1 / (current_setting('idle_in_transaction_session_timeout') = '30s')::int;\n"),
+	}
+	var log strings.Builder
+	for _, c := range []struct {
+		schema   Schema
+		from, to int64
+		log      int // lines, of which one says that it waits
+	}{{notebook, 0, 1, 1}, {second, 1, 2, 2}, {second, 2, 2, 0}} {
+		log.Reset()
+		from, to, err := c.schema.Migrate(t.Context(), address+"&idle_in_transaction_session_timeout=10&statement_timeout=1000", slog.New(slog.NewTextHandler(&log, nil)))
+		if from != c.from || to != c.to || err != nil {
+			t.Fatalf("Migrate: got from %d to %d, error %v, want from %d to %d", from, to, err, c.from, c.to)
+		}
+		if strings.Count(log.String(), "\n") != c.log {
+			t.Errorf("Migrate from %d to %d: got the log %s, want %d lines", from, to, &log, c.log)
+		}
+		pgtest.Exec(t, address, "INSERT INTO notebook.notes (text) VALUES ('Call Ann')",
+			"UPDATE notebook.goose_lock SET locked = true, locked_by = 'replica', lease_expires_at = now() + interval '5 seconds'")
+	}
+	pgtest.Exec(t, address, "DELETE FROM notebook.goose_db_version WHERE version_id = 2")
+	if _, err := second.OpenReader(t.Context(), address); !errors.Is(err, db.ErrOutdated) {
+		t.Errorf("OpenReader: got error %v, want db.ErrOutdated", err)
+	}
+	mustOpen(t, address).mustCount(t, 3)
+	pgtest.Exec(t, address, "CREATE ROLE ann LOGIN", "GRANT USAGE ON SCHEMA notebook TO ann", "GRANT SELECT ON ALL TABLES IN SCHEMA notebook TO ann")
+	soon, cancel := context.WithTimeout(t.Context(), 40*time.Second) // less than Open waits for the lock
+	defer cancel()
+	if _, err := second.Open(soon, strings.Replace(address, "postgres@", "ann@", 1), db.Options{}); !errors.Is(err, db.ErrMayNotMigrate) {
+		t.Errorf("Open as a user without privileges: got error %v, want db.ErrMayNotMigrate", err)
+	}
+
+	// A process that hung has lost its lock, and must not try for long to release it.
+	second.Migrations.(fstest.MapFS)["00003_lost.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nDELETE FROM notebook.goose_lock;\n")}
+	pgtest.Exec(t, address, "UPDATE notebook.goose_lock SET locked = false", "INSERT INTO notebook.goose_db_version (version_id, is_applied) VALUES (2, true)")
+	soon, cancel = context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, _, err := second.Migrate(soon, address, slog.New(slog.DiscardHandler)); err == nil || soon.Err() != nil {
+		t.Errorf("Migrate, when the lock was lost: got error %v, and of the context %v, want one within a minute", err, soon.Err())
+	}
+}
+
+// TestMigrateConcurrently opens an empty database eight times at once, partly through PgBouncer.
+func TestMigrateConcurrently(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	direct := server.Database(t)
+	pooled := strings.Replace(direct, server.Host(), server.Pooler(t).Host(), 1)
+	var opened sync.WaitGroup
+	for i := range 8 {
+		opened.Go(func() {
+			d, err := notebook.Open(t.Context(), []string{direct, pooled}[i%2], db.Options{})
+			if err == nil {
+				_, err = d.insert(t.Context(), "Call Ann", false)
+				_ = d.Close()
+			}
+			if err != nil {
+				t.Errorf("got error %v", err)
+			}
+		})
+	}
+	opened.Wait()
+	mustOpen(t, pooled).mustCount(t, 8)
+}
+
+const createNotes = `-- +goose Up
+CREATE TABLE notebook.notes (
+	id   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	text text NOT NULL,
+	key  text UNIQUE
+);`
+
+// notebook is the schema of the tests.
+var notebook = Schema{Name: "notebook", Migrations: fstest.MapFS{"00001_notes.sql": {Data: []byte(createNotes)}}}
+
+// insert inserts a note, with a key once only, however often it is called.
+func (d *DB) insert(ctx context.Context, text string, keyed bool) (id int64, err error) {
+	write, key := d.WriteOnce, pgtype.Text{}
+	if keyed {
+		write, key = d.Write, pgtype.Text{String: text, Valid: true}
+	}
+	err = write(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, `INSERT INTO notebook.notes (text, key) VALUES ($1, $2)
+ON CONFLICT (key) DO UPDATE SET key = excluded.key RETURNING id`, text, key).Scan(&id)
+	})
+	return id, err
+}
+
+func (d *DB) count(ctx context.Context) (n int, err error) {
+	err = d.Read(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, "SELECT count(*) FROM notebook.notes").Scan(&n)
+	})
+	return n, err
+}
+
+func (d *DB) mustInsert(t *testing.T) {
+	t.Helper()
+	if _, err := d.insert(t.Context(), "Call Zoë 🐕", false); err != nil {
+		t.Errorf("insert: got error %v", err)
+	}
+}
+
+func (d *DB) mustCount(t *testing.T, want int) {
+	t.Helper()
+	if n, err := d.count(t.Context()); err != nil || n != want {
+		t.Errorf("got %d notes, error %v, want %d", n, err, want)
+	}
+}
+
+// mustOpen opens a database and closes it when the test ends.
+func mustOpen(t testing.TB, address string, logger ...*slog.Logger) *DB {
+	t.Helper()
+	d, err := notebook.Open(t.Context(), address, db.Options{Logger: cmp.Or(logger...)})
+	if err != nil {
+		t.Fatalf("Open(%s): got error %v", address, err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+// rejects checks that Open, OpenReader and Migrate fail with one line that contains want, and no password.
+func rejects(t *testing.T, address, want string) {
+	t.Helper()
+	_, _, migrateErr := notebook.Migrate(t.Context(), address, slog.New(slog.DiscardHandler))
+	for _, err := range []error{
+		closed(notebook.Open(t.Context(), address, db.Options{})), closed(notebook.OpenReader(t.Context(), address)), migrateErr,
+	} {
+		if text := fmt.Sprint(err); err == nil || !strings.Contains(text, want) || strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
+			t.Errorf("%s: got error %q, want one line that says %q", address, text, want)
+		}
+	}
+}

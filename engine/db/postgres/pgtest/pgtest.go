@@ -1,0 +1,365 @@
+//go:build linux
+
+// Package pgtest runs throwaway PostgreSQL and PgBouncer servers for tests, using the programs
+// installed on this machine. A test that lacks them fails.
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"example.com/petstore/engine/fault"
+)
+
+// patience is how long a test waits for what will happen, also on a busy machine.
+const patience = 2 * time.Minute
+
+// Server is a server on a port of its own. It is removed when the test ends.
+type Server struct {
+	dir      string
+	port     int
+	settings []string
+	cmd      *exec.Cmd
+	done     chan struct{} // closed when the process has ended
+}
+
+// init adds the programs of Debian's packages to PATH, unless a release is there.
+func init() {
+	if _, err := exec.LookPath("initdb"); err != nil {
+		debian, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+		_ = os.Setenv("PATH", strings.Join(append(debian, os.Getenv("PATH"), "/usr/sbin"), ":"))
+	}
+}
+
+// Start starts an empty server with settings such as "fsync=off".
+func Start(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	s := newServer(t)
+	s.settings = settings
+	s.tool(t, "initdb", "-D", "data", "-N", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--wal-segsize=1", "--no-instructions")
+	s.Run(t)
+	return s
+}
+
+// Pair starts a primary and a synchronous standby.
+func Pair(t testing.TB) (primary, standby *Server) {
+	t.Helper()
+	primary, standby = Start(t), newServer(t)
+	from := fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=standby", primary.port)
+	standby.tool(t, "pg_basebackup", "-D", "data", "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", from)
+	standby.Run(t)
+	primary.Configure(t, "synchronous_standby_names", "standby")
+	Eventually(t, "a synchronous standby", func() bool {
+		return Query[bool](t, primary.Address("postgres"), "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
+	})
+	return primary, standby
+}
+
+// Pooler starts a PgBouncer in front of s, with transactions on three connections.
+func (s *Server) Pooler(t testing.TB) *Server {
+	t.Helper()
+	p := newServer(t)
+	text := fmt.Sprintf(`[databases]
+* = host=127.0.0.1 port=%d user=postgres
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = %d
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 3
+`, s.port, p.port)
+	if err := os.WriteFile(filepath.Join(p.dir, "ini"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.launch(t, p.Address("postgres")+"&default_query_exec_mode=simple_protocol", "pgbouncer", "ini")
+	return p
+}
+
+func newServer(t testing.TB) *Server {
+	t.Helper()
+	s := &Server{}
+	s.dir = s.tool(t, "mktemp", "-d", "-t", "pgtest-XXXXXX")
+	t.Cleanup(func() { s.Kill(); _ = os.RemoveAll(s.dir) })
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s.port = l.Addr().(*net.TCPAddr).Port
+	return s
+}
+
+// command returns a command that ends with the test binary. For root, it runs as the user postgres.
+func (s *Server) command(program string, args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = s.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
+	if u, err := user.Lookup("postgres"); os.Getuid() == 0 && err == nil {
+		uid, _ := strconv.Atoi(u.Uid)
+		gid, _ := strconv.Atoi(u.Gid)
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	}
+	return cmd
+}
+
+// tool runs a program and returns its output.
+func (s *Server) tool(t testing.TB, program string, args ...string) string {
+	t.Helper()
+	out, err := s.command(program, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s, of Debian's package postgresql: %v: %s", program, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// Run starts the server, perhaps again, and waits until it accepts connections.
+func (s *Server) Run(t testing.TB) {
+	t.Helper()
+	args := []string{"-D", "data", "-p", strconv.Itoa(s.port), "-h", "127.0.0.1", "-k", s.dir}
+	for _, setting := range append([]string{"max_connections=300", "shared_buffers=32MB", "wal_retrieve_retry_interval=100ms"}, s.settings...) {
+		args = append(args, "-c", setting)
+	}
+	s.launch(t, s.Address("postgres"), "postgres", args...)
+}
+
+// launch starts a program, again if it ends, and returns once it accepts connections at address.
+func (s *Server) launch(t testing.TB, address, program string, args ...string) {
+	t.Helper()
+	log, err := os.Create(filepath.Join(s.dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if s.ended() {
+			cmd, done := s.command(program, args...), make(chan struct{})
+			cmd.Stdout, cmd.Stderr = log, log
+			if err := cmd.Start(); err != nil {
+				t.Fatalf("%s, of Debian's packages postgresql and pgbouncer: %v", program, err)
+			}
+			s.cmd, s.done = cmd, done
+			go func() { _ = cmd.Wait(); close(done) }()
+		}
+		if err = connected(address, func(context.Context, *pgx.Conn) error { return nil }); err == nil {
+			return
+		}
+	}
+	text, _ := os.ReadFile(log.Name())
+	t.Fatalf("%s does not accept connections: %v: %s", program, err, text)
+}
+
+func (s *Server) ended() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return s.cmd == nil
+	}
+}
+
+// Host returns the server's host and port.
+func (s *Server) Host() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
+
+// Address returns the address of a database on the server.
+func (s *Server) Address(database string) string {
+	return "postgres://postgres@" + s.Host() + "/" + database + "?sslmode=disable"
+}
+
+// signal sends a signal to all processes of the server, of which the first starts no more.
+func (s *Server) signal(signal syscall.Signal) {
+	pid := s.cmd.Process.Pid
+	_ = syscall.Kill(pid, syscall.SIGSTOP)
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for _, child := range strings.Fields(string(children)) {
+		n, _ := strconv.Atoi(child)
+		_ = syscall.Kill(n, signal)
+	}
+	_ = syscall.Kill(pid, signal)
+}
+
+// Kill kills all processes of the server at once, like a power cut.
+func (s *Server) Kill() {
+	if !s.ended() {
+		s.signal(syscall.SIGKILL)
+		<-s.done
+	}
+}
+
+// Hang suspends the server: its connections stay open, but it does not answer.
+func (s *Server) Hang() { s.signal(syscall.SIGSTOP) }
+
+// Promote makes a standby the primary and returns once it accepts writes.
+func (s *Server) Promote(t testing.TB) {
+	t.Helper()
+	s.tool(t, "pg_ctl", "promote", "-D", "data", "-w", "-t", "30")
+}
+
+// Configure changes a setting of the running server.
+func (s *Server) Configure(t testing.TB, name, value string) {
+	t.Helper()
+	Exec(t, s.Address("postgres"), "ALTER SYSTEM SET "+name+" = '"+value+"'", "SELECT pg_reload_conf()")
+	Eventually(t, name+" "+value, func() bool {
+		return Query[string](t, s.Address("postgres"), "SELECT current_setting($1)", name) == value
+	})
+	// By its end, the checkpointer has told all sessions whether commits wait for a standby.
+	Exec(t, s.Address("postgres"), "CHECKPOINT")
+}
+
+// Database creates an empty database and returns its address.
+func (s *Server) Database(t testing.TB) string {
+	t.Helper()
+	name := "test_" + strings.ToLower(rand.Text())
+	Exec(t, s.Address("postgres"), "CREATE DATABASE "+name)
+	return s.Address(name) + "&connect_timeout=20" // for a busy machine
+}
+
+// Exec runs statements on the database at address.
+func Exec(t testing.TB, address string, statements ...string) {
+	t.Helper()
+	err := connected(address, func(ctx context.Context, c *pgx.Conn) error {
+		for _, statement := range statements {
+			if _, err := c.Exec(ctx, statement); err != nil {
+				return fmt.Errorf("%s: %w", statement, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Query runs a query and returns its only value.
+func Query[T any](t testing.TB, address, query string, args ...any) (value T) {
+	t.Helper()
+	err := connected(address, func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, query, args...).Scan(&value)
+	})
+	if err != nil {
+		t.Fatalf("%s: got error %v", query, err)
+	}
+	return value
+}
+
+// connected calls f with a connection to the database at address.
+func connected(address string, f func(context.Context, *pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer c.Close(ctx)
+	return f(ctx, c)
+}
+
+// Eventually waits until check returns true.
+func Eventually(t testing.TB, what string, check func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !check(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %v", what, patience)
+		}
+	}
+}
+
+// Page returns the statements of the block of SQL with a word on the pages of deploy/postgres.
+func Page(t testing.TB, word string) []string {
+	t.Helper()
+	pages, _ := filepath.Glob("../../../deploy/postgres/*.md")
+	for _, page := range pages {
+		text, _ := os.ReadFile(page)
+		if block := regexp.MustCompile("```sql\n([^`]*" + word + "[^`]*)\n```").FindSubmatch(text); block != nil {
+			return strings.SplitAfter(string(block[1]), ";\n")
+		}
+	}
+	t.Fatalf("deploy/postgres has no page with a block of SQL with %s", word)
+	return nil
+}
+
+// EndSync ends the waits of statements like one for a standby at the server at address, by a
+// function such as pg_cancel_backend, and reports whether there was one.
+func EndSync(t testing.TB, address, function, statement string) bool {
+	t.Helper()
+	return Query[int](t, address, "SELECT count(*) FROM (SELECT "+function+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE $1 OFFSET 0) ended", statement) > 0
+}
+
+// Ledger records the outcome of inserts.
+type Ledger struct {
+	acknowledged atomic.Int64
+	ids          sync.Map // by name, the identifier of an acknowledged row, none of a rejected one
+
+	ended   atomic.Bool
+	clients sync.WaitGroup
+}
+
+// Load inserts rows with unique names from 16 clients until Check is called. The inserts of every
+// other client are keyed: each inserts one row only, and is repeated until it succeeds.
+func Load(t testing.TB, insert func(ctx context.Context, name string, keyed bool) (id int64, err error)) *Ledger {
+	l := &Ledger{}
+	for client := range 16 {
+		l.clients.Go(func() {
+			keyed := client%2 == 0
+			for n := 0; !l.ended.Load(); n++ {
+				name := fmt.Sprintf("row %d of %d", n, client)
+				id, err := insert(t.Context(), name, keyed)
+				for keyed && err != nil && t.Context().Err() == nil {
+					id, err = insert(t.Context(), name, keyed)
+				}
+				if err == nil {
+					l.ids.Store(name, []int64{id})
+					l.acknowledged.Add(1)
+				} else if fault.KindOf(err) == fault.Unavailable {
+					l.ids.Store(name, []int64(nil)) // nothing was done
+				}
+			}
+		})
+	}
+	t.Cleanup(func() { l.ended.Store(true); l.clients.Wait() })
+	return l
+}
+
+// Wait waits until n more rows are acknowledged.
+func (l *Ledger) Wait(t testing.TB, n int64) {
+	t.Helper()
+	want := l.acknowledged.Load() + n
+	Eventually(t, fmt.Sprintf("%d more rows", n), func() bool { return l.acknowledged.Load() >= want })
+}
+
+// Check stops the clients, and checks that a table has each acknowledged name once, and no rejected one.
+func (l *Ledger) Check(t testing.TB, address, table, column string) {
+	t.Helper()
+	l.ended.Store(true)
+	l.clients.Wait()
+	stored := Query[map[string][]int64](t, address, fmt.Sprintf(
+		"SELECT json_object_agg(name, ids) FROM (SELECT %s AS name, array_agg(id) AS ids FROM %s GROUP BY name) AS rows", column, table))
+	for name, ids := range stored {
+		if len(ids) > 1 {
+			t.Errorf("%s: got it more than once: %v", name, ids)
+		}
+	}
+	for name, want := range l.ids.Range {
+		if ids := stored[name.(string)]; !slices.Equal(ids, want.([]int64)) {
+			t.Errorf("%s: got ids %v, want %v", name, ids, want)
+		}
+	}
+}

@@ -1,0 +1,288 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/fault"
+)
+
+func TestPaths(t *testing.T) {
+	for _, name := range []string{"with spaces.db", "100%.db", "%41%00.db", "a?mode=memory", "#1.db", "a&b=c;d", "file:x", "ünï 🐈", `back\slash`, `"quotes'`, "+"} {
+		path := filepath.Join(t.TempDir(), name)
+		mustCreate(t, open(t, path), "a")
+		wantNotes(t, path, 1)
+		wantFiles(t, path, name, name+"-lock", name+"-shm", name+"-wal")
+	}
+}
+
+func TestOpenRejects(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	mustWrite(t, in("texts"), strings.Repeat("all my notes\n", 1000))
+	mustWrite(t, in("empty"), "")
+	sqlOn(t, in("songs"), "CREATE TABLE songs (title TEXT)")
+	sqlOn(t, in("other"), "CREATE TABLE notes (tune TEXT)")
+	sqlOn(t, in("goose"), "CREATE TABLE goose_db_version (id INTEGER, version_id INTEGER); CREATE TABLE songs (title TEXT)")
+	for _, name := range []string{"one", "schemaless"} {
+		mustClose(t, open(t, in(name)))
+	}
+	damageLeaf(t, in("schemaless"), "goose_db_version")
+	links := []error{os.Link(in("one"), in("twin")), os.Symlink("gone", in("dangling"))}
+	for i, suffix := range suffixes { // that somebody planted beside a database
+		links = append(links, os.Symlink("planted", in(fmt.Sprint(i))+suffix))
+	}
+	if err := errors.Join(links...); err != nil {
+		t.Fatal(err)
+	}
+	const beside = " beside it is not a regular file"
+	for path, want := range map[string]string{
+		"":                     "not a file name",
+		":memory:":             "not a file name",
+		"-":                    "./- for one called -",
+		dir:                    "is not a regular file",
+		in("texts"):            "is not an SQLite database",
+		in("missing/notes.db"): "its folder does not exist",
+		in("songs"):            "belongs to another program and was not changed",
+		in("other"):            "belongs to another program and was not changed",
+		in("goose"):            "belongs to another program and was not changed",
+		in("songs-wal"):        "a name that ends in -wal is that of a file of a store",
+		in("songs-lock"):       "a name that ends in -lock",
+		in("twin"):             "has several names (hard links)",
+		in("dangling"):         "is a symbolic link to nothing",
+		in("schemaless"):       "is damaged",
+		in("0"):                "0-wal" + beside,
+		in("1"):                "1-shm" + beside,
+		in("2"):                "2-lock" + beside,
+		in("3"):                "3-journal" + beside,
+		in("none"):             "there is no store at " + in("none"),
+		in("empty"):            "there is no store at " + in("empty"),
+	} {
+		before, _ := os.ReadFile(path)
+		_, openErr := schema.Open(t.Context(), path, db.Options{MustExist: true})
+		_, verifyErr := schema.Verify(t.Context(), path)
+		for _, err := range []error{openErr, verifyErr} {
+			wantError(t, "Open, Verify", err, want)
+			wantError(t, "Open, Verify", err, path)
+		}
+		if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+			t.Errorf("%q: got the file changed, want it left alone", path)
+		}
+	}
+	_, err := schema.Restore(t.Context(), in("twin"), backupOf(t), true)
+	wantError(t, "Restore", err, "has several names (hard links)")
+	if _, err := newLock(in("2")).TryLock(); err == nil {
+		t.Error("got the target of a link locked")
+	}
+	for _, name := range []string{"none", "planted"} {
+		if _, err := os.Stat(in(name)); err == nil {
+			t.Errorf("got the file %s made, want none", name)
+		}
+	}
+}
+
+// TestStart checks the settings of connections, and that Open fails if SQLite does not take one.
+func TestStart(t *testing.T) {
+	d := open(t, newPath(t))
+	for _, pragma := range []string{
+		"journal_mode=wal", "synchronous=2", "wal_autocheckpoint=0", "foreign_keys=1", "busy_timeout=5000", "journal_size_limit=16777216",
+	} {
+		name, want, _ := strings.Cut(pragma, "=")
+		if got, err := texts(t.Context(), d.writer, "PRAGMA "+name); err != nil || got[0] != want {
+			t.Errorf("%s: got %s, error %v", pragma, got, err)
+		}
+	}
+	err := d.Read(t.Context(), func(conn Conn) error {
+		_, err := conn.Stmt(insertNote).Exec("a")
+		return err
+	})
+	wantError(t, "a write in Read", err, "the database is read-only")
+	used := toWrite
+	defer func() { toWrite = used }()
+	for _, pragma := range []string{"foreign_kyes=1", "synchronous=7"} {
+		toWrite = url.Values{"mode": {"rw"}, "_pragma": {pragma}}
+		_, err := schema.Open(t.Context(), newPath(t), db.Options{})
+		wantError(t, "Open", err, "SQLite did not take the setting "+pragma)
+	}
+}
+
+// TestMigrate migrates to a second version, which a program that knows only the first rejects.
+func TestMigrate(t *testing.T) {
+	path := newPath(t)
+	d := open(t, path)
+	mustCreate(t, d, "a", "b", "c")
+	second := schema
+	second.Tables = append(second.Tables, "albums")
+	second.Statement("SELECT colour FROM notes")
+	second.Migrations = fstest.MapFS{
+		"00001_schema.sql": {Data: []byte(firstVersion)},
+		"00002_colour.sql": {Data: []byte("-- +goose Up\nALTER TABLE notes ADD COLUMN colour TEXT NOT NULL DEFAULT '';\nCREATE TABLE albums (name TEXT);\n")},
+	}
+	if err := second.Read(t.Context(), path, nil); !errors.Is(err, db.ErrOutdated) {
+		t.Errorf("Read: got error %v, want ErrOutdated", err)
+	}
+	if r, err := second.Verify(t.Context(), path); err != nil || len(r.Rows) != 2 {
+		t.Errorf("Verify: got %+v, error %v, want the tables of the first version", r, err)
+	}
+	for _, want := range [][2]int64{{1, 2}, {2, 2}} { // first while another process has it
+		from, to, err := second.Migrate(t.Context(), path, nil)
+		if err != nil || [2]int64{from, to} != want {
+			t.Errorf("Migrate: got %d, %d, error %v, want %v", from, to, err, want)
+		}
+	}
+	if got, want := walk(t, d), (ledger{1: "a", 2: "b", 3: "c"}); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	mustClose(t, d)
+	_, openErr := schema.Open(t.Context(), path, db.Options{})
+	readErr := schema.Read(t.Context(), path, nil)
+	_, verifyErr := schema.Verify(t.Context(), path)
+	for _, err := range []error{openErr, readErr, verifyErr} {
+		if !errors.Is(err, db.ErrNewer) {
+			t.Errorf("a newer schema: got error %v, want ErrNewer", err)
+		}
+	}
+}
+
+// TestOtherProgram has a program write that does not know this package's lock.
+func TestOtherProgram(t *testing.T) {
+	patient := toWrite
+	defer func() { toWrite = patient }()
+	toWrite = url.Values{"mode": {"rw"}, "_txlock": {"immediate"}}
+	path := atRest(t)
+	shell := connect(path, toWrite)
+	_, _ = shell.Exec("BEGIN; INSERT INTO notes (text) VALUES ('a')")
+	_, err := schema.Open(t.Context(), path, db.Options{})
+	wantError(t, "Open", err, "another program has locked it")
+	_, commitErr := shell.Exec("COMMIT")
+	if err := errors.Join(commitErr, shell.Close()); err != nil {
+		t.Error(err)
+	}
+	wantNotes(t, path, 1)
+}
+
+// TestReplacedFile makes an operator's mistakes with a database in use, opened by a symbolic link. A
+// read, Ping, a write, its commit or Close is the first to notice. No file must look damaged.
+func TestReplacedFile(t *testing.T) {
+	const want, lost = " while it was in use, so writing has stopped", "the note is lost"
+	readAll := func(conn Conn) error { _, err := notesIn(conn); return err }
+	for what, c := range map[string]struct {
+		replace func(path, link string) error
+		reopen  string // the error, lost, or "" if the acknowledged note must be there again
+	}{
+		"log emptied":   {func(path, _ string) error { return os.Truncate(path+"-wal", 0) }, lost},
+		"log cut":       {func(path, _ string) error { return os.Truncate(path+"-wal", 4000) }, lost},
+		"log removed":   {func(path, _ string) error { return os.Remove(path + "-wal") }, ""},
+		"index removed": {func(path, _ string) error { return os.Remove(path + "-shm") }, ""},
+		"lock removed":  {func(path, _ string) error { return os.Remove(path + "-lock") }, ""},
+		"link changed":  {func(path, link string) error { return errors.Join(os.Remove(link), os.Symlink(path+"2", link)) }, ""},
+		"file moved":    {func(path, _ string) error { return os.Rename(path, path+"2") }, "is missing or empty, but its log"},
+		"file emptied":  {func(path, _ string) error { return os.Truncate(path, 0) }, "is missing or empty, but its log"},
+		"file replaced": {func(path, _ string) error { return os.Rename(backupOf(t, "other"), path) }, "is a backup, but its log"},
+	} {
+		for _, first := range []string{"read", "Ping", "write", "commit", "Close"} {
+			if what == "log cut" && first == "commit" { // it grows again, behind its header
+				continue
+			}
+			path, link := atRest(t), newPath(t)
+			_ = os.Symlink(path, link)
+			d := open(t, filepath.Dir(link)+"/none/../notes.db")
+			before := mustCreate(t, d, "first", "before") // by the end of the second, the log was measured
+			wantFiles(t, link, "notes.db")
+			var err error
+			if first == "commit" {
+				err = d.Write(t.Context(), func(conn Conn) error {
+					err := c.replace(path, link)
+					return errors.Join(err, conn.Stmt(insertNote).QueryRow("commit").Scan(new(int64)))
+				})
+				wantError(t, what+": commit", err, want)
+			} else if err = c.replace(path, link); err != nil {
+				t.Fatal(err)
+			}
+			switch first {
+			case "read":
+				_ = d.Read(t.Context(), readAll)
+			case "Ping":
+				wantError(t, what+": Ping", d.Ping(t.Context()), want)
+			}
+			if first != "Close" {
+				_, err = create(t.Context(), d, "after")
+				wantError(t, what+": create", err, want)
+				damaged := gauge(t, d, "sqlite_damaged")
+				if fault.KindOf(err) != fault.Internal || len(d.Failed()) != 1 || damaged != 0 {
+					t.Fatalf("%s: got %v, %d failures and sqlite_damaged %v, want internal, 1 and 0", what, fault.KindOf(err), len(d.Failed()), damaged)
+				}
+				wantError(t, what+": Failed", <-d.Failed(), want)
+				for range d.readers { // the file that is there now must not be touched
+					_ = d.Read(t.Context(), readAll)
+				}
+			}
+			if err := d.Close(); (err != nil) != (first == "Close" && !strings.HasSuffix(what, " removed")) { // it is told once
+				t.Errorf("%s first: %s: Close: got error %v", first, what, err)
+			}
+			if c.reopen == lost {
+				if got := walk(t, open(t, copyOf(t, path))); len(got) > 0 {
+					t.Errorf("%s: got %v, want no note, since nothing copied the log", what, got)
+				}
+			} else if c.reopen != "" {
+				_, err := schema.Open(t.Context(), path, db.Options{})
+				wantError(t, what+": Open", err, c.reopen)
+			} else if got := walk(t, open(t, path))[before]; got != "before" {
+				t.Errorf("%s: got %q, want the note", what, got)
+			}
+		}
+	}
+}
+
+// damageLeaf overwrites the last leaf page of a table or an index.
+func damageLeaf(t testing.TB, path, name string) {
+	t.Helper()
+	conn := connect(path, url.Values{})
+	var page int64
+	err := conn.QueryRow("SELECT max(pageno) FROM dbstat WHERE name = ? AND pagetype = 'leaf'", name).Scan(&page)
+	content, readErr := os.ReadFile(path)
+	if err := errors.Join(err, readErr, conn.Close()); err != nil {
+		t.Fatal(err)
+	}
+	copy(content[(page-1)*4096:], bytes.Repeat([]byte{0xa5}, 4096))
+	mustWrite(t, path, string(content))
+}
+
+// TestDamage checks that a damaged page ends all writing, but neither the process nor reading.
+func TestDamage(t *testing.T) {
+	path := atRest(t, "a")
+	damageLeaf(t, path, "tags")
+	for what, call := range map[string]func(*DB, context.Context, func(Conn) error) error{"read": (*DB).Read, "write": (*DB).Write} {
+		d := open(t, path)
+		var log strings.Builder
+		d.faults.logger = slog.New(slog.NewTextHandler(&log, nil))
+		err := call(d, t.Context(), func(conn Conn) error { return conn.Stmt(selectTags).QueryRow().Scan(new(string)) })
+		wantError(t, what, err, "malformed")
+		_, err = create(t.Context(), d, "late")
+		wantError(t, what, err, "the database is damaged")
+		if fault.KindOf(err) != fault.Unavailable {
+			t.Errorf("%s: got error %v, want unavailable: nothing was done", what, err)
+		}
+		if err := d.Ping(t.Context()); err != nil || len(d.Failed()) > 0 || len(walk(t, d)) != 1 {
+			t.Errorf("%s: got error %v, %d failures and notes %v, want only one note", what, err, len(d.Failed()), walk(t, d))
+		}
+		if got := gauge(t, d, "sqlite_damaged"); got != 1 {
+			t.Errorf("%s: sqlite_damaged: got %v, want 1", what, got)
+		}
+		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `level=ERROR msg="the database is damaged"`) {
+			t.Errorf("%s: log: got %q, want one line", what, got)
+		}
+		mustClose(t, d)
+	}
+}

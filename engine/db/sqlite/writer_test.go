@@ -1,0 +1,173 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/petstore/engine/fault"
+)
+
+// whileWriting runs test in a bubble, with a database that is busy with a write until it is released.
+func whileWriting(t *testing.T, test func(t *testing.T, d *DB, release func())) {
+	synctest.Test(t, func(t *testing.T) {
+		d, held := open(t, newPath(t)), make(chan struct{})
+		go func() { _ = d.Write(t.Context(), func(Conn) error { <-held; return nil }) }()
+		synctest.Wait()
+		test(t, d, func() { close(held) })
+		mustClose(t, d)
+	})
+}
+
+// A caller whose turn comes waits for one that has just been answered, and both share a commit.
+func TestCallersComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := open(t, newPath(t))
+		defer mustClose(t, d)
+		began, answered := time.Now(), make(chan struct{})
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_ = d.Write(t.Context(), func(Conn) error { <-answered; return nil })
+			time.Sleep(returnTime / 2)
+			mustCreate(t, d, "again")
+		})
+		synctest.Wait()
+		wg.Go(func() { mustCreate(t, d, "a") })
+		synctest.Wait()
+		close(answered)
+		wg.Wait()
+		if commits, took := d.commits.Load(), time.Since(began); commits != 2 || took != returnTime/2 {
+			t.Errorf("got %d commits in %v, want 2 in %v, as soon as the first caller is back", commits, took, returnTime/2)
+		}
+	})
+}
+
+// A write that is refused, fails or makes the commit fail does so alone.
+func TestJobFails(t *testing.T) {
+	for what, c := range map[string]struct {
+		run    func(conn Conn) error
+		shared bool // it is in one commit with the others
+	}{
+		"refusal":     {func(Conn) error { return fault.New(fault.NotFound, "none") }, true},
+		"statement":   {func(conn Conn) error { _, err := conn.Stmt(insertTag).Exec(nil); return err }, false},
+		"transaction": {func(conn Conn) error { return conn.tx.Rollback() }, false}, // the commit, if it is alone
+	} {
+		insert := func(conn Conn) error { return conn.Stmt(insertNote).QueryRow("a").Scan(new(int64)) }
+		for others, runs := range [][]func(Conn) error{{c.run}, {c.run, insert}, {c.run, insert, insert}} {
+			d := open(t, newPath(t))
+			var batch []*job
+			for _, run := range runs {
+				batch = append(batch, &job{run: run, done: make(chan error, 1)})
+			}
+			d.runBatch(batch)
+			for i, j := range batch {
+				err := <-j.done
+				if (err != nil) != (i == 0) || err != nil && fault.ByCaller(err) != c.shared {
+					t.Errorf("%s: job %d of %d: got error %v, want only job 0 to fail", what, i, len(runs), err)
+				}
+			}
+			want := uint64(others)
+			if c.shared {
+				want = 1
+			}
+			if commits, stored := d.commits.Load(), len(walk(t, d)); commits != want || stored != others {
+				t.Errorf("%s of %d: got %d commits of %d notes, want %d of %d", what, len(runs), commits, stored, want, others)
+			}
+		}
+	}
+}
+
+// TestBatchSize has one more caller waiting than a batch may have.
+func TestBatchSize(t *testing.T) {
+	whileWriting(t, func(t *testing.T, d *DB, release func()) {
+		var wg sync.WaitGroup
+		for range 129 {
+			wg.Go(func() { mustCreate(t, d, "a") })
+		}
+		synctest.Wait()
+		release()
+		wg.Wait()
+		if commits := d.commits.Load(); commits != 3 {
+			t.Errorf("got %d commits, want 3: of the first write, of 128 others and of the last", commits)
+		}
+	})
+}
+
+// TestContextEnds ends the context of calls that wait for the writer, the queue or a reader, and of a statement.
+func TestContextEnds(t *testing.T) {
+	whileWriting(t, func(t *testing.T, d *DB, release func()) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // the bubble's
+		defer cancel()
+		var inTime, late sync.WaitGroup
+		inTime.Go(func() { mustCreate(t, d, "in time") })
+		errs := make([]error, maxBatch+2) // more than the queue holds
+		for i := range errs {
+			late.Go(func() { _, errs[i] = create(ctx, d, "late") })
+		}
+		var used []Conn
+		for range d.readers {
+			used = append(used, <-d.idle)
+		}
+		pingErr := d.Ping(ctx)
+		late.Wait()
+		for _, conn := range used {
+			d.idle <- conn
+		}
+		readErr := d.Read(t.Context(), func(conn Conn) error {
+			_, err := conn.Stmt(selectNotes).QueryContext(ctx)
+			return err
+		})
+		for i, err := range append(errs, pingErr, readErr) {
+			if fault.KindOf(err) != fault.Unavailable || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("call %d: got error %v, want unavailable, because the context has ended", i, err)
+			}
+		}
+		release()
+		inTime.Wait()
+		if got := len(walk(t, d)); got != 1 {
+			t.Errorf("got %d notes, want the one in time", got)
+		}
+	})
+}
+
+// TestFull limits the number of pages, after which SQLite reports a full disk.
+func TestFull(t *testing.T) {
+	d := open(t, newPath(t))
+	_, _ = d.writer.Exec("PRAGMA max_page_count = 1") // or as many as there are
+	_, err := create(t.Context(), d, strings.Repeat("x", 10_000))
+	if full := gauge(t, d, "sqlite_disk_full"); fault.KindOf(err) != fault.Unavailable || full != 1 {
+		t.Errorf("got error %v and sqlite_disk_full %v, want unavailable and 1", err, full)
+	}
+	_, _ = d.writer.Exec("PRAGMA max_page_count = 1000")
+	mustCreate(t, d, "a")
+	if full, stored := gauge(t, d, "sqlite_disk_full"), len(walk(t, d)); full != 0 || stored != 1 {
+		t.Errorf("got sqlite_disk_full %v and %d notes after a write, want 0 and 1", full, stored)
+	}
+}
+
+// The log restarts when its pages are in the file, unless a reader is using it.
+func TestLogLength(t *testing.T) {
+	d := open(t, newPath(t))
+	fill := func(what string, least, most int64) {
+		for range 50 {
+			mustCreate(t, d, strings.Repeat("x", 500_000))
+		}
+		if info, err := os.Stat(d.file + logSuffix); err != nil || info.Size() < least || info.Size() > most {
+			t.Errorf("%s: got the log %v, error %v, want %d to %d bytes", what, info, err, least, most)
+		}
+	}
+	fill("no reader", 0, 12<<20)
+	if _, err := d.readers[0].Exec("BEGIN; SELECT count(*) FROM notes"); err != nil {
+		t.Fatal(err)
+	}
+	fill("a reader", 24<<20, 1<<40)
+	_, _ = d.readers[0].Exec("ROLLBACK")
+	fill("after it", 0, 16<<20)
+	sqlOn(t, d.file, "PRAGMA wal_checkpoint(TRUNCATE)") // the log is shorter than it was, and whole
+	mustCreate(t, d, "a")
+}

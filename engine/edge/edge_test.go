@@ -1,0 +1,364 @@
+package edge
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"example.com/petstore/engine/fault"
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+//go:embed testdata/books.yaml
+var books string
+
+const (
+	testKey  = "the-key-of-the-tests"
+	oldKey   = "a-key-that-expired"
+	brokeKey = "a-key-that-fails"
+)
+
+// book is the Go type of the schema Book.
+type book struct {
+	Title    string `json:"title"`
+	Pages    *int64 `json:"pages"`
+	Chapters []struct {
+		Pages []int64 `json:"pages"`
+	} `json:"chapters"`
+}
+
+// routes has the operationIds of the routes, as generated code has them.
+var routes = map[string]string{
+	"GET /books": "listBooks", "POST /books": "addBook", "GET /books/:id": "getBook", `GET /books\:count`: "countBooks",
+	"PUT /notes/:name/text": "setNote", "DELETE /notes/:name/text": "removeNote", "GET /version": "getVersion",
+	"PUT /covers": "setCover", "POST /reviews": "addReview",
+}
+
+// server is the handler of books.yaml, and its service.
+type server struct {
+	*Handler
+	handle   echo.HandlerFunc // of all operations
+	isReady  func(context.Context) error
+	log      bytes.Buffer
+	registry *prometheus.Registry
+}
+
+func (s *server) Register(e *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
+	for route, id := range routes {
+		method, path, _ := strings.Cut(route, " ")
+		e.Add(method, base+path, func(c echo.Context) error { return s.handle(c) }, m[id]...)
+	}
+}
+
+// sendTitle binds a parameter and a body as generated code does, and responds with the
+// name in the path, the title in the body and the query.
+func sendTitle(c echo.Context) error {
+	name := c.Param("name")
+	if c.Request().URL.RawPath != "" {
+		name, _ = url.PathUnescape(name)
+	}
+	var b book
+	if err := c.Bind(&b); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	return c.JSON(http.StatusOK, name+b.Title+c.QueryString())
+}
+
+func (s *server) Authenticate(_ context.Context, key string) (Caller, error) {
+	switch key {
+	case oldKey:
+		return Caller{ID: key}, &fault.Error{Kind: fault.Unauthorized, Reason: "expired", Message: "the API key has expired"}
+	case brokeKey:
+		return Caller{}, errors.New("no connection")
+	}
+	return Caller{ID: key, MayWrite: true}, nil
+}
+
+func (s *server) ErrorBody(kind fault.Kind, message string) any {
+	return map[string]any{"code": kind.Code, "message": message, "status": kind.Status}
+}
+
+func (s *server) Ready(ctx context.Context) error { return s.isReady(ctx) }
+
+// open makes the handler of a document.
+func (s *server) open(document string, o Options) error {
+	parsed, err := ParseDocument([]byte(document), []byte(document))
+	if err == nil {
+		s.Handler, err = New(parsed, s, o)
+	}
+	return err
+}
+
+// wantMetric checks that the metrics have a line.
+func (s *server) wantMetric(t *testing.T, line string) {
+	t.Helper()
+	got := do(promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}), newRequest("GET /metrics", "")).Body.String()
+	assert(t, strings.Contains(got, line+"\n"), "metrics: got %s, want %s in it", got, line)
+}
+
+func newServer(t testing.TB, o Options) *server {
+	t.Helper()
+	ready := func(context.Context) error { return nil }
+	s := &server{handle: sendTitle, isReady: ready, registry: prometheus.NewRegistry()}
+	o.Metrics = s.registry
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewJSONHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	if err := s.open(books, o); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// manual is a documentation page.
+var manual = Docs{Path: "/manual", Files: []File{{"/manual", "text/html", "img-src *", []byte("a book")}}}
+
+// newRequest returns a request. send is METHOD TARGET, then lines of the header. A key and the
+// type of a body are added.
+func newRequest(send, body string) *http.Request {
+	lines := strings.Split(send, "\n")
+	method, target, _ := strings.Cut(lines[0], " ")
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	for _, line := range lines[1:] {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Add(name, value)
+	}
+	if body != "" && r.Header["Content-Type"] == nil {
+		r.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	if r.Header["Authorization"] == nil {
+		r.Header.Set("Authorization", "Bearer "+testKey)
+	}
+	return r
+}
+
+func do(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// send sends what newRequest returns.
+func (s *server) send(send, body string) *httptest.ResponseRecorder {
+	return do(s, newRequest(send, body))
+}
+
+func assert(t *testing.T, ok bool, format string, args ...any) {
+	t.Helper()
+	if !ok {
+		t.Errorf(format, args...)
+	}
+}
+
+// wantError checks the Error body of a response and its Content-Length, which completes the
+// response before the body of the request has been read.
+func wantError(t *testing.T, w *httptest.ResponseRecorder, kind fault.Kind, message string) {
+	t.Helper()
+	want, _ := json.Marshal(new(server).ErrorBody(kind, message))
+	got := w.Body.String()
+	assert(t, w.Code == kind.Status && got == string(want)+"\n", "got status %d, %s, want %s", w.Code, got, want)
+	length := w.Header().Get("Content-Length")
+	assert(t, length == strconv.Itoa(len(got)), "Content-Length: got %q, want %d", length, len(got))
+}
+
+func TestNewRefuses(t *testing.T) {
+	for name, test := range map[string]struct{ old, by, want string }{
+		"an invalid document":        {"type: boolean", "type: bool", "bool"},
+		"an address that is none":    {"http://127.0.0.1", "http://[::1", "the first of servers"},
+		"servers of a path":          {"/version:", "/version:\n    servers: [{url: /}]", "/version: servers must be"},
+		"servers of an operation":    {"operationId: getVersion", "operationId: getVersion\n      servers: [{url: /}]", "/version: servers must be"},
+		"no operationId":             {"operationId: getBook", "summary: x", "operationId is missing"},
+		"a key that is optional":     {"security: [{bearer: []}]", "security: [{bearer: []}, {}]", "security must be one bearer scheme"},
+		"security by nothing":        {"security: [{bearer: []}]", "security: [{}]", "security must be one bearer scheme"},
+		"basic authentication":       {"scheme: bearer", "scheme: basic", "the security scheme bearer must be a bearer token"},
+		"a key that is not used":     {"  schemas:", "    cookie: {type: apiKey, in: cookie, name: key}\n  schemas:", "the security scheme cookie must be a bearer token"},
+		"another style":              {"id, in: path", "id, in: path, style: label", "the parameter id must be a string,"},
+		"a cookie":                   {"X-Note, in: header", "X-Note, in: cookie", "the parameter X-Note must be a string,"},
+		"an array in commas":         {"level, in: query", "level, in: query, explode: false", "the parameter level must be a string,"},
+		"an object as a parameter":   {"sold, in: query, schema: {type: boolean}", "sold, in: query, schema: {type: object}", "the parameter sold must be a string,"},
+		"a parameter without a type": {"items: {type: integer}", "items: {allOf: [{type: integer}]}", "the parameter level must be a string,"},
+		"content as a parameter":     {"sold, in: query, schema: {type: boolean}", "sold, in: query, content: {text/plain: {}}", "the parameter sold must be a string,"},
+		"two other media types":      {"image/*: {", "image/*: {}, text/*: {", "the body has [image/* text/*]"},
+		"one that begins another":    {"text/plain: {", "application/json-patch+json: {", "the body has [application/json application/json-patch+json text/*]"},
+		"JSON without a schema":      {"application/merge-patch+json: {schema: {$ref: '#/components/schemas/Book'}}", "application/json: {}", "JSON with a schema"},
+		"a form":                     {"image/*", "application/x-www-form-urlencoded", "no forms"},
+		"a parameter of a type":      {"image/*", "text/plain; charset=utf-8", "without parameters"},
+		"an invalid date":            {"'2030-12-05'", "'soon'", "needs x-sunset, a date"},
+		"an unknown operationId":     {"operationId: getBook", "operationId: getTome", "[GET /v1/books/:id] has no middleware"},
+		"another path":               {"/books/{id}:", "/tomes/{id}:", "only the document has [GET /v1/tomes/:id], and only the generated code has [GET /v1/books/:id]"},
+	} {
+		err := new(server).open(strings.Replace(books, test.old, test.by, 1), Options{})
+		assert(t, err != nil && strings.Contains(err.Error(), test.want),
+			"%s: got error %v, want one with %q", name, err, test.want)
+	}
+}
+
+// TestDocs checks the page, the redirect of browsers from / to it, and the Link of deprecated
+// operations, which is added to one of their own.
+func TestDocs(t *testing.T) {
+	const (
+		browser     = "GET /\nAccept: text/html"
+		up          = `</v1/books>; rel="up"`
+		deprecation = `#/old%20books/getBook>; rel="deprecation"; type="text/html"`
+	)
+	local, none := Options{Docs: manual}, Options{}
+	public := Options{Docs: manual, PublicURL: "https://example.com/a%20b/v1"}
+	for _, test := range []struct {
+		o          Options
+		send       string
+		status     int
+		name, want string // of a header
+	}{
+		{local, "GET /manual", 200, "Content-Security-Policy", "img-src *"},
+		{none, "GET /manual", 404, "Content-Security-Policy", ""},
+		{local, browser, 302, "Location", "/manual"},
+		{public, browser, 302, "Location", "https://example.com/a%20b/manual"},
+		{none, browser, 404, "Vary", "Accept"},
+		{local, "GET /", 404, "Vary", "Accept"},
+		{local, "POST /\nAccept: text/html", 404, "Location", ""},
+		{local, "GET /v1/books/1", 200, "Link", "</manual" + deprecation + ", " + up},
+		{public, "GET /v1/books/1", 200, "Link", "<https://example.com/a%20b/manual" + deprecation + ", " + up},
+		{none, "GET /v1/books/1", 200, "Link", up},
+		{local, "GET /v1/books:count", 200, "Link", `</manual#/default/countBooks>; rel="deprecation"; type="text/html", ` + up},
+	} {
+		s := newServer(t, test.o)
+		s.handle = func(c echo.Context) error {
+			c.Response().Header().Set("Link", up)
+			return sendTitle(c)
+		}
+		_ = s.send(test.send, "") // must not change the headers of the next response
+		w := s.send(test.send, "")
+		got := strings.Join(w.Header()[test.name], ", ")
+		assert(t, w.Code == test.status && got == test.want,
+			"%s: got %d, %s: %s, want %d, %s", test.send, w.Code, test.name, got, test.status, test.want)
+	}
+}
+
+// TestServers checks that the served document has only the address of the service, whatever its
+// servers look like, and that nothing else of it changes. Without servers, the operations are at /.
+func TestServers(t *testing.T) {
+	const yaml, json = "servers:\n  - url: http://localhost/v1", `"servers": [{"url": "http://localhost/v1"}]`
+	for text, want := range map[string]string{
+		"servers:\n- url: /\n  x: |\n    y # z\n\n# [b]\nb: [é]\n":         yaml + "\n\n# [b]\nb: [é]\n",
+		"a: servers\r\nservers:\r\n  - url: /\r\n\r\nb: 1\r\n":             "a: servers\r\n" + yaml + "\r\n\r\nb: 1\r\n",
+		"'servers': # x\n  - {url: /}":                                     yaml,
+		"a: '\u2028é'\nservers: [\n  {url: /}\n] # x\nb: [1]\n":            "a: '\u2028é'\n" + yaml + "\nb: [1]\n",
+		"{\n  \"é\": 1,\n  \"servers\": [\n    {}\n  ],\n  \"b\": []\n}\n": "{\n  \"é\": 1,\n  " + json + ",\n  \"b\": []\n}\n",
+		`{"é":"é","servers":[{"url":"/]"}]}`:                               `{"é":"é",` + json + `}`,
+		"# x\na: 1\n":                                                      "# x\n" + yaml + "\na: 1\n",
+		`{"a": [1]}`:                                                       "{" + json + `, "a": [1]}`,
+	} {
+		got, err := withServer(text, "http://localhost/v1")
+		assert(t, got == want && err == nil, "%q: got %q, %v, want %q", text, got, err, want)
+	}
+
+	bare := strings.Replace(books, "  - url: http://127.0.0.1:8080/v1/\n", "", 1)
+	for address, o := range map[string]Options{"/": {}, "http://localhost:8": {URL: "http://localhost:8"}, "https://a.example/b": {PublicURL: "https://a.example/b"}} {
+		s := newServer(t, Options{})
+		if err := s.open(bare, o); err != nil {
+			t.Fatal(err)
+		}
+		want := strings.Replace(bare, "servers:", "servers:\n  - url: "+address, 1)
+		for path, want := range map[string]string{"/openapi.yaml": want, "/openapi.json": want, "/books": `""`, "/v1/books": "are under /\""} {
+			got := s.send("GET "+path, "").Body.String()
+			assert(t, strings.Contains(got, want), "%s: got %.200s, want %.200s", path, got, want)
+		}
+	}
+}
+
+func TestHandlerFaults(t *testing.T) {
+	const failed = "the service failed to answer; its log has the details"
+	for name, test := range map[string]struct {
+		handler echo.HandlerFunc
+		status  int
+		message string
+		logged  string
+	}{
+		"panic":            {func(echo.Context) error { panic("a secret") }, 500, failed, `panic: a secret\ngoroutine`},
+		"no response":      {func(echo.Context) error { return nil }, 500, failed, "neither a response nor an error"},
+		"no kind":          {func(echo.Context) error { return new(fault.Error) }, 500, failed, `"error":""`},
+		"another kind":     {func(echo.Context) error { return fault.New(fault.Kind{Code: "lent", Status: 409}, "") }, 409, `{"code":"lent","message":"Conflict","status":409}`, ""},
+		"an error of Echo": {func(echo.Context) error { return fmt.Errorf("binding: %w", echo.NewHTTPError(400, "strconv")) }, 400, "a parameter has a value that cannot be read", ""},
+		"Echo's not found": {func(echo.Context) error { return fmt.Errorf("wrapped: %w", echo.ErrNotFound) }, 404, "there is nothing at this path; the operations are under /v1, and /manual describes them", ""},
+		"with a cause": {func(echo.Context) error {
+			return fmt.Errorf("x: %w", &fault.Error{Kind: fault.NotFound, Message: "no book", Err: io.EOF})
+		}, 404, "no book", ""},
+	} {
+		s := newServer(t, Options{Docs: manual})
+		s.handle = test.handler
+		w := s.send("GET /v1/books", "")
+		body := w.Body.String()
+		assert(t, w.Code == test.status && strings.Contains(body, test.message) && !strings.Contains(body, "secret"),
+			"%s: got %d, %s, want %d, %q", name, w.Code, body, test.status, test.message)
+		log := s.log.String()
+		assert(t, strings.Count(log, "\n") == 1 && strings.Contains(log, test.logged),
+			"%s: log: got %s, want one line with %q", name, log, test.logged)
+	}
+}
+
+// TestOrigins checks which web pages may read responses, of any status, and what else they
+// may do. Without an origin, OPTIONS is like any method.
+func TestOrigins(t *testing.T) {
+	const app, preflight = "https://app.example.com", "OPTIONS /v1/books\nAccess-Control-Request-Headers: traceparent,x\nOrigin: "
+	s := newServer(t, Options{AllowOrigins: []string{"http://localhost:*", app}})
+	for send, want := range map[string]string{
+		"GET /v1/books\nOrigin: " + app:                    "200 " + app + " *",
+		"GET /v1/books/\nOrigin: " + app:                   "404 " + app + " *",
+		"PATCH /v1/books/1\nOrigin: http://localhost:3000": "405 http://localhost:3000 *",
+		preflight + app:                                    "204 " + app + " traceparent,x GET,HEAD,POST,PUT,PATCH,DELETE 7200",
+		preflight + app + ":8443":                          "204",
+		"GET /v1/books\nOrigin: http://localhost.example":  "200",
+		"OPTIONS /v1/books/":                               "404",
+	} {
+		w := s.send(send, "")
+		got := fmt.Sprint(w.Code)
+		for _, name := range []string{"Allow-Origin", "Expose-Headers", "Allow-Headers", "Allow-Methods", "Max-Age"} {
+			got = strings.TrimSpace(got + " " + w.Header().Get("Access-Control-"+name))
+		}
+		assert(t, got == want, "%s: got %s, want %s", send, got, want)
+	}
+}
+
+// TestClientAddress checks that X-Forwarded-For is used only if it comes from the given
+// networks or a Unix socket, and only if it has an address.
+func TestClientAddress(t *testing.T) {
+	proxies := []net.IPNet{
+		{IP: net.IPv4(10, 0, 0, 0), Mask: net.CIDRMask(8, 32)}, {IP: net.ParseIP("2001:db8::"), Mask: net.CIDRMask(32, 128)},
+	}
+	unix := context.WithValue(t.Context(), http.LocalAddrContextKey, &net.UnixAddr{Net: "unix"})
+	for _, c := range []struct{ connection, forwarded, want, withoutProxies string }{
+		{"10.0.0.1:5", "203.0.113.9, 198.51.100.7", "198.51.100.7", "10.0.0.1"},
+		{"10.0.0.1:5", "198.51.100.7, 10.0.0.2, 2001:db8::1", "198.51.100.7", "10.0.0.1"},
+		{"10.0.0.1:5", "198.51.100.7|10.0.0.2", "198.51.100.7", "10.0.0.1"}, // two headers
+		{"10.0.0.1:5", "fe80::1%\u009b31m", "10.0.0.1", "10.0.0.1"},
+		{"[2001:db8::2]:5", "203.0.113.7", "203.0.113.7", "2001:db8::2"},
+		{"192.168.0.1:5", "203.0.113.7", "192.168.0.1", "192.168.0.1"},
+		{"127.0.0.1:5", "203.0.113.7", "127.0.0.1", "127.0.0.1"},
+		{"[fe80::1]:5", "203.0.113.7", "fe80::1", "fe80::1"},
+		{"@", "203.0.113.9, 10.0.0.2", "203.0.113.9", "10.0.0.2"},
+		{"@", "", "::", "::"},
+	} {
+		r := newRequest("GET /", "")
+		r.RemoteAddr, r.Header["X-Forwarded-For"] = c.connection, strings.Split(c.forwarded, "|")
+		if c.connection == "@" {
+			r = r.WithContext(unix)
+		}
+		got, without := clientAddress(proxies)(r), clientAddress(nil)(r)
+		assert(t, got == c.want && without == c.withoutProxies, "%s, %q: got %s and, without proxies, %s, want %s and %s",
+			c.connection, c.forwarded, got, without, c.want, c.withoutProxies)
+	}
+}

@@ -1,0 +1,138 @@
+package edge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"time"
+
+	"example.com/petstore/engine/fault"
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// observe counts, times and logs requests. It also writes error responses, so that their
+// status is known.
+func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		start, connection := time.Now(), c.Request().Context() // canceled if the client leaves
+		c.Response().Before(func() { h.completeHeader(c) })
+		h.requests.Inc()
+		err := next(c)
+		cut := err != nil && c.Response().Committed
+		if cut && connection.Err() != nil {
+			err = nil // the client left
+		}
+		if err != nil {
+			c.Error(err)
+		}
+		routed := requestOf(c.Request().Context())
+		if errors.Is(err, errOverloaded) {
+			h.shed.WithLabelValues("in_flight").Inc()
+		}
+		if !routed.isProbe() || !h.options.LogBlocked() { // a probe must not wait too
+			h.logRequest(c, routed, err, start)
+		}
+		h.requests.Dec() // net/http sends a short response only after this
+		operation := cmp.Or(routed.operation, "unknown")
+		status := strconv.Itoa(c.Response().Status)
+		h.durations.WithLabelValues(operation, status).Observe(time.Since(start).Seconds())
+		if cut {
+			panic(http.ErrAbortHandler) // closes the connection, so the client sees that the response is incomplete
+		}
+		return nil
+	}
+}
+
+// completeHeader adds the headers of a deprecated operation. It closes the connection if the server
+// is stopping, or if the body was not read: otherwise net/http reads it before the response ends.
+func (h *Handler) completeHeader(c echo.Context) {
+	header, routed := c.Response().Header(), requestOf(c.Request().Context())
+	for name, values := range routed.deprecation {
+		header[name] = append(values, header[name]...) // the generated code may have set Link
+	}
+	if h.stopping.Load() || c.Request().ContentLength != 0 && routed.body == nil {
+		header.Set("Connection", "close")
+	}
+}
+
+// traceparentForm matches a traceparent header (W3C Trace Context, section 3.2).
+var traceparentForm = regexp.MustCompile(`^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
+// logRequest writes one line per request: the path, but no query, body or key.
+func (h *Handler) logRequest(c echo.Context, routed *request, err error, start time.Time) {
+	r, response, now := c.Request(), c.Response(), time.Now()
+	log, level := h.options.Logger.Handler(), levelOf(response.Status, routed, err)
+	if !log.Enabled(r.Context(), level) {
+		return
+	}
+	path := (&url.URL{Path: cmp.Or(r.URL.Path, "/")}).EscapedPath() // in one spelling, in which the log can find keys
+	line := slog.NewRecord(now, level, "request", 0)                // Logger would look up its caller
+	line.AddAttrs(
+		slog.String("method", r.Method),
+		slog.String("route", c.Path()),
+		slog.String("path", path[:min(len(path), 500)]), // leaves room for the error
+		slog.Int("status", response.Status),
+		slog.Int64("bytes", response.Size),
+		slog.Int64("duration_us", now.Sub(start).Microseconds()),
+		slog.String("request_id", response.Header().Get(echo.HeaderXRequestID)),
+		slog.String("remote", c.RealIP()),
+		slog.String("key", routed.caller.ID),
+	)
+	if trace := r.Header["Traceparent"]; len(trace) == 1 {
+		if m := traceparentForm.FindStringSubmatch(trace[0]); m != nil {
+			line.AddAttrs(slog.String("trace_id", m[1]))
+		}
+	}
+	if e, ok := errors.AsType[*fault.Error](err); ok && e.Reason != "" {
+		line.AddAttrs(slog.String("reason", e.Reason))
+	}
+	if err != nil && level > slog.LevelInfo {
+		line.AddAttrs(slog.String("error", err.Error()))
+	}
+	_ = log.Handle(r.Context(), line) // nowhere else to report an error
+}
+
+// levelOf returns the log level of a request: error if the service failed, perhaps after its
+// response began, warning if it was overloaded or not ready, debug for probes.
+func levelOf(status int, routed *request, err error) slog.Level {
+	switch {
+	case status == http.StatusServiceUnavailable && (routed.isProbe() || errors.Is(err, errOverloaded)):
+		return slog.LevelWarn
+	case status >= http.StatusInternalServerError || status < http.StatusBadRequest && err != nil:
+		return slog.LevelError
+	case routed.isProbe():
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}
+
+func (r *request) isProbe() bool { return r.operation == "livez" || r.operation == "readyz" }
+
+// addMetrics registers the request metrics.
+func (h *Handler) addMetrics() {
+	auto := promauto.With(h.options.Metrics)
+	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "ready", Help: "1 if /readyz says ready, else 0."}, func() float64 {
+		if h.ready(context.Background()) != nil {
+			return 0
+		}
+		return 1
+	})
+	h.requests = auto.NewGauge(prometheus.GaugeOpts{Name: "http_requests_in_flight", Help: "Requests in flight."})
+	h.durations = auto.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "http_request_duration_seconds",
+		Help:    "Time from the request's header to the end of its response.",
+		Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 8},
+	}, []string{"operation", "status"})
+	h.shed = auto.NewCounterVec(prometheus.CounterOpts{
+		Name: "requests_shed_total", Help: "Requests refused because of a limit.",
+	}, []string{"reason"})
+	h.shed.WithLabelValues("in_flight")
+	h.shed.WithLabelValues("rate")
+}

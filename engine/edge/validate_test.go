@@ -1,0 +1,147 @@
+package edge
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"example.com/petstore/engine/fault"
+	"github.com/labstack/echo/v4"
+)
+
+// TestParameters checks queries, optional bodies, and names in paths, where %2F is decoded
+// before the name is validated.
+func TestParameters(t *testing.T) {
+	const valid = "limit=100&year=-5&price=1e1&level=1&level=2&from=2024-02-29&at=2026-02-28T10:30:00.5%2B01:00" +
+		"&sold=true&tag=a&tag=b&unknown=1&unknown=2"
+	s := newServer(t, Options{})
+	for _, test := range []struct {
+		send, body string
+		status     int
+		want       string
+	}{
+		{"GET /v1/books?limit=0", "", 400, `"limit must be between 1 and 100"`},
+		{"PUT /v1/covers?", "", 400, `"side is required"`},
+		{"GET /v1/books?year=2147483648", "", 400, "year must be an integer of 32 bits, written in digits"},
+		{"GET /v1/books?price=0x1p3", "", 400, "price must be of type number"},
+		{"GET /v1/books?price=11", "", 400, "price must be at most 10.5"},
+		{"GET /v1/books?sold=T", "", 400, "sold must be of type boolean"},
+		{"GET /v1/books?kind=", "", 400, "kind must be one of novel, poem"},
+		{"GET /v1/books?tag=a&tag=b&tag=c", "", 400, "tag is invalid: maximum number of items is 2"},
+		{"GET /v1/books?tag=abcd", "", 400, "tag[0] is invalid: maximum string length is 3"},
+		{"GET /v1/books?level=1&level=x", "", 400, "level must be an integer of 64 bits, written in digits"},
+		{"GET /v1/books?from=2026-02-30", "", 400, "from must be a valid date"},
+		{"GET /v1/books?at=2026-02-28T10:30:00.5+01:00", "", 400, `at must be a valid date-time"`},
+		{"GET /v1/books?kind=%FF", "", 400, "kind must be in UTF-8"},
+		{"GET /v1/books?" + strings.Repeat("&", 10_000), "", 400, "too many parameters"},
+		{"GET /v1/books?" + valid, "", 200, strings.ReplaceAll(valid, "&", `\u0026`)},
+		{"GET /v1/books", "", 200, `""`}, // no default is set
+		{"GET /v1/books:count", "", 200, `""`},
+		{"PUT /v1/notes/a%2fb/text", "", 200, `"a/b"`},
+		{"PUT /v1/notes/%2537/text", "", 200, `"%37"`},
+		{"PUT /v1/notes/%2F%2537/text", "", 200, `"/%37"`},
+		{"PUT /v1/notes/a%2Fbcd/text", "", 400, "length is 4"},
+		{"PUT /v1/notes/a/text", `{"title":"b","note":null,"pages":-9223372036854775808}`, 200, `"ab"`},
+		{"PUT /v1/notes/a/text", "{}", 400, "title is required"},
+		{"DELETE /v1/notes/abcdef/text", "", 200, `"abcdef"`},
+		{"PUT /v1/notes//text", "", 404, "nothing at this path"},
+	} {
+		w := s.send(test.send, test.body)
+		assert(t, w.Code == test.status && strings.Contains(w.Body.String(), test.want),
+			"%.99s %s: got %d, %s, want %d, %s", test.send, test.body, w.Code, w.Body, test.status, test.want)
+	}
+}
+
+// TestMediaTypes checks bodies that are not JSON, and what the generated code gets.
+func TestMediaTypes(t *testing.T) {
+	s := newServer(t, Options{MaxBody: 20})
+	s.handle = func(c echo.Context) error {
+		mediaType := c.Request().Header.Get("Content-Type")
+		if isJSON(mediaType) {
+			return sendTitle(c)
+		}
+		body, err := io.ReadAll(c.Request().Body)
+		return errors.Join(err, c.String(http.StatusOK, mediaType+" "+string(body)))
+	}
+	const cover, review = "PUT /v1/covers?side=front\nContent-Type: ", "POST /v1/reviews\nContent-Type: "
+	for _, test := range []struct{ send, body, want string }{ // the Accept of a 415, or what the body has
+		{cover + "Image/SVG+xml ; charset=utf-8", "<svg/>", "image/svg+xml <svg/>"},
+		{cover + "image/png", "\x89PNG", "image/png \x89PNG"},
+		{cover + "image/png", strings.Repeat("x", 21), "larger than 20 bytes"},
+		{cover + "image", "x", "image/*"},
+		{cover + "text/plain", "x", "image/*"},
+		{cover, "x", "image/*"},
+		{cover + "image/png", "", "image/png "},
+		{review + "text/plain; charset=utf-8", "éa", "text/plain éa"},
+		{review + "text/plain", "abc", "the body is invalid: maximum string length is 2"},
+		{review + "text/plain", "\xff", "the body must be in UTF-8"},
+		{review + "text/plain", "", "a body is required"},
+		{review + "text/csv", "\xff,", "text/* \xff,"},
+		{review + "Application/JSON\nContent-Encoding: Identity", `{"title":"b"}`, `"b"`},
+		{review + "application/json", "b", "not valid JSON"},
+		{review + "image/png", "b", "application/json, text/*, text/plain"},
+	} {
+		for _, length := range []int64{int64(len(test.body)), -1} { // -1 is chunked
+			r := newRequest(test.send, test.body)
+			r.ContentLength = length
+			w := do(s, r)
+			got := cmp.Or(w.Header().Get("Accept"), w.Body.String())
+			assert(t, strings.Contains(got, test.want), "%s %q: got %d, %s, want %s", test.send, test.body, w.Code, w.Body, test.want)
+		}
+	}
+}
+
+const isLong = "must be shorter than this sentence, of which only three fit into the message of an error, because it is so long that it fills more than a quarter of it"
+
+var bodyMessages = map[string]string{
+	`null`:                               "the body must not be null",
+	`{}`:                                 "title is required",
+	`{"title":5}`:                        "title must be of type string",
+	`{"title":"a","pages":"1"}`:          "pages must be an integer of 64 bits, written in digits, not a string",
+	`{"title":"a","pages":7.5}`:          "pages must be an integer of 64 bits, written in digits", // once
+	`{"title":"a","kind":null}`:          "kind must not be null, which may be left out",
+	`{"title":null}`:                     "title must not be null",
+	`{"title":"a","chapters":[null]}`:    "chapters[0] must not be null",
+	`{"title":"a!"}`:                     "title must not contain an exclamation mark",
+	`{"title":"a","edition":2147483648}`: "edition must be an integer of 32 bits, written in digits",
+	`{"title":"a","tags":["a","B"]}`:     `tags[1] is invalid: string doesn't match the regular expression "^[a-z]+$"`,
+	`{"title":"a","author":{}}`:          "author.name is required",
+	`{"title":"a","chapters":[{"title":"b","pages":[1,2.0]}]}`: "chapters[0].pages[1] must be an integer of 64 bits, written in digits",
+	`{"title":"a","author":{"1 ":1,"1 ":2}}`:                   "author.1  is given twice",
+	`{"title":"a","x":1e999`:                                   "the JSON of the body is incomplete",
+	strings.Repeat(`{"x":`, 101):                               "the body must be nested at most 100 levels deep",
+	strings.Repeat(`{"property":`, 20) + `{"1":1,"1":2`:        "a nested property is given twice",
+	`{'a':100}`: "the body is not valid JSON in UTF-8: byte 2 is unexpected",
+
+	// Several faults: those of the present properties by name, then the missing ones; five at most.
+	`{"pages":7.0,"kind":"tale","author":{"name":5}}`: "pages must be an integer of 64 bits, written in digits; " +
+		"author.name must be of type string; kind must be one of novel, poem; title is required",
+	`{"tags":[4,"B",4,4,4,4]}`: `tags[0] must be of type string; tags[1] is invalid: string doesn't match the regular expression "^[a-z]+$"; ` +
+		"tags[2] must be of type string; tags[3] must be of type string; tags[4] must be of type string",
+	`{"tags":[0` + strings.Repeat(",0", 1001) + "]}":                            "tags[0] must be of type string",
+	`{"names":[` + strings.Repeat(`"`+strings.Repeat("k", 65)+`",`, 5) + `""]}`: "names[0] " + isLong + "; names[1] " + isLong + "; names[2] " + isLong,
+}
+
+func TestBodyMessages(t *testing.T) {
+	s := newServer(t, Options{})
+	for body, want := range bodyMessages {
+		wantError(t, s.send("POST /v1/books", body), fault.InvalidBody, want)
+	}
+}
+
+// FuzzBody checks that the decoder never panics, and writes its errors for clients.
+func FuzzBody(f *testing.F) {
+	for body := range bodyMessages {
+		f.Add([]byte(body))
+	}
+	schema := newServer(f, Options{}).document.operations["addBook"].RequestBody.Value.Content["application/merge-patch+json"].Schema.Value
+	f.Fuzz(func(t *testing.T, body []byte) {
+		err := decodeBody(schema, body, new(book))
+		if err != nil && (strings.Contains(err.Error(), "Go ") || err.Error() == "") {
+			t.Errorf("%q: got error %q, want a sentence for a client", body, err)
+		}
+	})
+}

@@ -1,0 +1,277 @@
+package keys
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/petstore/engine/fault"
+)
+
+const fixedToken = "a-fixed-key-of-the-operator"
+
+func TestNew(t *testing.T) {
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	parts := map[string]bool{} // IDs and secrets
+	for i := range 400 {
+		got, token, err := New("someone", i%2 == 0, noon.Add(999*time.Millisecond).In(time.FixedZone("east", 3600)), 90*time.Minute+time.Millisecond)
+		want := Key{Name: "someone", Hash: Hash(token), ReadOnly: i%2 == 0, CreatedAt: noon, ExpiresAt: noon.Add(90 * time.Minute)}
+		if want.ID, _ = ID(token); err != nil || want.ID == "" || got != want {
+			t.Fatalf("got %+v, token %q, error %v, want %+v", got, token, err, want)
+		}
+		if Pattern.FindString(token) != token || !Pattern.MatchString(token[:20]) {
+			t.Errorf("Pattern: got no match of %q", token)
+		}
+		random := got.ID + token[len(token)-36:len(token)-6]
+		if strings.Contains(random[9:], random[8:16]) || strings.Contains(random[8:], random[:8]) {
+			t.Errorf("got a part twice: %q", token)
+		}
+		parts[random[:8]], parts[random[8:]] = true, true
+	}
+	if len(parts) != 800 {
+		t.Errorf("got %d different IDs and secrets, want 800", len(parts))
+	}
+	for name, valid := range map[string]bool{
+		"Ops: “nightly” import": true, strings.Repeat("é", 100): true, strings.Repeat("é", 101): false,
+		"": false, "a\nb": false, "a\x00b": false, "a\u202eb": false, "\xff": false, "\u200b": false,
+	} {
+		if _, token, err := New(name, false, noon, 0); (err == nil) != valid || (token == "") == valid {
+			t.Errorf("%q: got token %q, error %v, want valid: %v", name, token, err, valid)
+		}
+	}
+	if _, token, err := New("someone", false, noon, -1); err == nil || token != "" {
+		t.Errorf("with a negative lifetime: got token %q, error %v, want an error", token, err)
+	}
+}
+
+func TestID(t *testing.T) {
+	zeros := strings.Repeat("0", 36)
+	sealed := func(body string) string { return body + checksum(body) }
+	token := sealed("psk_abcdefgh_" + zeros[:30])
+	if id, ok := ID(token); !ok || id != "abcdefgh" || checksum("123456789") != "3jZRME" { // they never change
+		t.Errorf("ID: got %q, %v, want abcdefgh", id, ok)
+	}
+	for _, junk := range []string{
+		"", "psk_", token[1:], "0" + token, token[:len(token)-1], token + "0", token + "\n",
+		token[:20] + "~" + token[21:], "psk_abcdefgh_" + zeros,
+		sealed("psk_abc\x00defg_" + zeros[:30]), sealed("psk_abcdefg_" + zeros[:30]),
+		sealed("psk_abcdefgh__" + zeros[:29]), sealed(strings.ToUpper("psk_abcdefgh_") + zeros[:30]),
+	} {
+		if id, ok := ID(junk); ok || id != "" {
+			t.Errorf("ID(%q): got %q, %v, want none", junk, id, ok)
+		}
+	}
+}
+
+var errAway = errors.New("away")
+
+// fixture is a keyring and its store, which counts look-ups, and fails or is slow on demand.
+type fixture struct {
+	Store // nil: the keyring calls no other methods
+	*Keyring
+	*testing.T
+	stored  sync.Map // of Keys by their IDs
+	lookups atomic.Int64
+	away    atomic.Bool
+	delay   time.Duration // of look-ups
+	record  func()        // called while uses are recorded
+}
+
+// run calls test in a synctest bubble.
+func run(t *testing.T, test func(f *fixture)) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fixture{T: t, record: func() {}}
+		f.Keyring = NewKeyring(f, []string{"another-fixed-key", fixedToken})
+		test(f)
+	})
+}
+
+func (f *fixture) Key(ctx context.Context, id string) (Key, error) {
+	f.lookups.Add(1)
+	k, ok := f.stored.Load(id)
+	select {
+	case <-time.After(f.delay):
+	case <-ctx.Done():
+		return Key{}, ctx.Err()
+	}
+	switch {
+	case f.away.Load():
+		return Key{}, errAway
+	case !ok:
+		return Key{}, ErrNotFound
+	}
+	return k.(Key), nil
+}
+
+func (f *fixture) RecordKeyUse(ctx context.Context, used map[string]time.Time) error {
+	if f.away.Load() || ctx.Err() != nil {
+		return errAway
+	}
+	for id, at := range used {
+		f.change(id, func(k *Key) { k.UsedAt = at })
+	}
+	f.record()
+	return nil
+}
+
+// change changes a stored key.
+func (f *fixture) change(id string, change func(*Key)) {
+	stored, _ := f.stored.Load(id)
+	k := stored.(Key)
+	change(&k)
+	f.stored.Store(id, k)
+}
+
+// create returns the ID and the token of a new key, which is stored.
+func (f *fixture) create(lifetime time.Duration) (id, token string) {
+	k, token, _ := New("someone", false, time.Now(), lifetime) // it is valid
+	f.stored.Store(k.ID, k)
+	return k.ID, token
+}
+
+// want checks the result of Authenticate: the ID of the key, a refusal such as
+// "expired 12345678", or an error. It also checks how often the store is asked.
+func (f *fixture) want(token, want string, lookups int64) {
+	f.Helper()
+	before := f.lookups.Load()
+	key, err := f.Authenticate(f.Context(), token)
+	got := key.ID
+	if e, ok := errors.AsType[*fault.Error](err); ok && e.Kind == fault.Unauthorized {
+		got = strings.TrimSpace(e.Reason + " " + key.ID)
+	} else if err != nil {
+		got += err.Error()
+	}
+	if n := f.lookups.Load() - before; got != want || n != lookups {
+		f.Errorf("Authenticate: got %q after %d look-ups, want %q after %d", got, n, want, lookups)
+	}
+}
+
+func TestAuthenticate(t *testing.T) {
+	run(t, func(f *fixture) {
+		id, token := f.create(5 * time.Second)
+		for _, lookups := range []int64{1, 0, 1, 0} { // uses do not extend the caching
+			f.want(token, id, lookups)
+			time.Sleep(cacheTTL / 2)
+		}
+		f.want(token, id, 1)
+		time.Sleep(time.Second) // until it expires; it is still cached
+		f.want(token, "expired "+id, 0)
+
+		id, token = f.create(0)
+		f.delay = cacheTTL / 2
+		f.want(token, id, 1)
+		f.change(id, func(k *Key) { k.RevokedAt = time.Now() })
+		time.Sleep(cacheTTL / 2) // it was cached from the start of its look-up
+		f.want(token, "revoked "+id, 1)
+		f.delay = 0
+
+		id, token = f.create(0)
+		f.change(id, func(k *Key) { k.Hash[0]++ }) // its secret is another
+		f.want(token, "unknown", 1)
+		f.stored.Delete(id)
+		time.Sleep(cacheTTL)
+		f.want(token, "unknown", 1)
+		f.want(token, "unknown", 1)
+		for _, junk := range []string{"", token + " ", fixedToken[1:], strings.ToUpper(fixedToken), "fixed-1"} {
+			f.want(junk, "unknown", 0)
+		}
+
+		id, token = f.create(0)
+		f.want(token, id, 1)
+		f.away.Store(true)
+		f.want(token, id, 0)
+		time.Sleep(cacheTTL)
+		f.want(token, "away", 1)
+		_, another := f.create(0)
+		f.want(another, "away", 1)
+		f.want(fixedToken, "fixed-2", 0)
+		f.away.Store(false)
+		f.want(token, id, 1)
+	})
+}
+
+// TestUnknownLookups checks that few unknown keys are looked up at a time, that a known
+// key does not wait for them, and that a store that hangs does not keep any for long.
+func TestUnknownLookups(t *testing.T) {
+	const callers, most = 80, 16 // small, whatever maxUnknownLookups is
+	for _, delay := range []time.Duration{100 * time.Millisecond, time.Hour} {
+		run(t, func(f *fixture) {
+			id, known := f.create(0)
+			f.want(known, id, 1)
+			time.Sleep(cacheTTL)
+			f.delay = delay
+			unknown, begin, results := "psk_abcdefgh_"+strings.Repeat("0", 30), time.Now(), make(chan error)
+			for range callers {
+				go func() {
+					_, err := f.Authenticate(f.Context(), unknown+checksum(unknown))
+					results <- err
+				}()
+			}
+			synctest.Wait()
+			go f.Authenticate(f.Context(), known)
+			synctest.Wait()
+			if got := f.lookups.Load(); got != 1+most+1 {
+				f.Errorf("got %d look-ups, want two of the known key and %d others", got, most)
+			}
+			for range callers {
+				if err := <-results; (fault.KindOf(err) == fault.Unauthorized) != (delay < time.Hour) {
+					f.Errorf("look-ups take %v: got error %v", delay, err)
+				}
+			}
+			if took := time.Since(begin); took+cacheTTL > 5*time.Second { // the documented limit of a revocation
+				f.Errorf("got the last result after %v", took)
+			}
+		})
+	}
+}
+
+func TestRecordUses(t *testing.T) {
+	run(t, func(f *fixture) {
+		id, token := f.create(0)
+		var log bytes.Buffer
+		ctx, stop := context.WithCancel(f.Context())
+		go f.RecordUses(ctx, slog.New(slog.NewTextHandler(&log, nil)))
+		use := func() time.Time {
+			f.want(token, id, 1)
+			return time.Now()
+		}
+		wantUsed := func(away bool, want time.Time) {
+			f.Helper()
+			f.away.Store(away)
+			time.Sleep(30 * time.Second)
+			synctest.Wait()
+			if k, _ := f.stored.Load(id); !k.(Key).UsedAt.Equal(want) {
+				f.Errorf("got a use at %v, want %v", k.(Key).UsedAt, want)
+			}
+		}
+		first := use()
+		wantUsed(false, first)
+		second := use()
+		wantUsed(true, first)
+		wantUsed(false, second)
+		wantUsed(true, second) // there is nothing to record
+
+		f.away.Store(false)
+		during := make(chan time.Time, 1)
+		f.record = func() { // a use while others are recorded is not lost
+			f.record = func() {}
+			time.Sleep(time.Second)
+			during <- use()
+		}
+		wantUsed(false, use())
+		wantUsed(false, <-during)
+		last := use()
+		stop()
+		wantUsed(false, last)
+		if strings.Count(log.String(), "away") != 1 {
+			f.Errorf("log: got %q, want one error", &log)
+		}
+	})
+}
