@@ -1,4 +1,4 @@
-// Package example has the fixtures of all tests: who replaces the resource changes them
+// Package example has the fixtures of all tests: whoever replaces the resource changes them
 // here. Valid values come from the examples of the document.
 package example
 
