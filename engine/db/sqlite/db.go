@@ -26,12 +26,15 @@ type Schema struct {
 }
 
 // Statement is a statement of a Schema, which each connection prepares.
-type Statement struct{ index int }
+type Statement struct {
+	index int
+	reads bool // begins with SELECT
+}
 
 // Statement adds a statement to the schema. Call it before any database is opened.
 func (s *Schema) Statement(query string) Statement {
 	s.statements = append(s.statements, query)
-	return Statement{len(s.statements) - 1}
+	return Statement{len(s.statements) - 1, strings.HasPrefix(query, "SELECT")}
 }
 
 // DB is an open database. It is a prometheus.Collector, too.
@@ -146,11 +149,13 @@ func connect(file string, options url.Values) *sql.DB {
 type Conn struct {
 	prepared []*sql.Stmt
 	tx       *sql.Tx // nil for reading
+	wrote    *bool   // set by a statement that may write
 }
 
 // Stmt returns the prepared statement.
 func (c Conn) Stmt(s Statement) *sql.Stmt {
 	if c.tx != nil {
+		*c.wrote = *c.wrote || !s.reads
 		return c.tx.Stmt(c.prepared[s.index])
 	}
 	return c.prepared[s.index]
@@ -160,6 +165,7 @@ func (c Conn) Stmt(s Statement) *sql.Stmt {
 // ignores unknown ones. Preparing also reads the file: if a connection's first read found the file
 // empty, SQLite would remove the log.
 func (s *Schema) prepare(ctx context.Context, conn *sql.DB, options url.Values) (c Conn, err error) {
+	c.wrote = new(bool)
 	for _, pragma := range options["_pragma"] {
 		name, want, _ := strings.Cut(pragma, "=")
 		if got, err := texts(ctx, conn, "PRAGMA "+name); err != nil || strings.Join(got, "") != want {

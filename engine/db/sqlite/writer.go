@@ -34,9 +34,9 @@ type job struct {
 // whoever waits for the job claims it to cancel it.
 func (j *job) claim() bool { return !j.claimed.Swap(true) }
 
-// Write waits until runJobs has called f in a transaction, perhaps twice: the last call
-// counts. If f fails by the caller's fault, it must have changed nothing, since the writes
-// of others are committed regardless. If ctx ends before f is called, nothing is done.
+// Write waits until runJobs has called f in a transaction, perhaps several times: the last
+// call counts. If f returns an error, nothing that it wrote is stored. An error of the caller's
+// fault is cheapest before the first write. If ctx ends before f is called, nothing is done.
 func (d *DB) Write(ctx context.Context, f func(Conn) error) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -90,8 +90,9 @@ func (d *DB) gather(first *job, expected int) []*job {
 }
 
 // runBatch runs the jobs in one transaction, sends their results and returns how many it ran. It
-// drops jobs that were canceled before the transaction began. If the transaction of several jobs
-// fails, each of them runs again in its own.
+// drops jobs that were canceled before the transaction began. If a job of several was rejected after
+// it had written, they run again in savepoints. If that fails, or for another reason, each runs
+// again in a transaction of its own.
 func (d *DB) runBatch(batch []*job) int {
 	var claimed []*job
 	err := d.transact(func(conn Conn) error {
@@ -101,13 +102,24 @@ func (d *DB) runBatch(batch []*job) int {
 			}
 		}
 		for _, j := range claimed {
+			*conn.wrote = false
 			j.err = j.run(conn)
-			if j.err != nil && !fault.ByCaller(j.err) {
+			if j.err != nil && (*conn.wrote || !fault.ByCaller(j.err)) {
 				return j.err
 			}
 		}
 		return nil
 	})
+	if fault.ByCaller(err) && len(claimed) > 1 {
+		err = d.transact(func(conn Conn) error {
+			for _, j := range claimed {
+				if err := j.runInSavepoint(conn); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
 	if err != nil && len(claimed) > 1 {
 		for _, j := range claimed {
 			j.done <- d.transact(j.run)
@@ -118,6 +130,21 @@ func (d *DB) runBatch(batch []*job) int {
 		j.done <- cmp.Or(err, j.err)
 	}
 	return len(claimed)
+}
+
+// runInSavepoint runs the job and, if it is rejected, undoes what it wrote.
+func (j *job) runInSavepoint(conn Conn) error {
+	if _, err := conn.tx.Exec("SAVEPOINT job"); err != nil {
+		return err
+	}
+	end := "RELEASE job"
+	if j.err = j.run(conn); fault.ByCaller(j.err) {
+		end = "ROLLBACK TO job; RELEASE job"
+	} else if j.err != nil {
+		return j.err
+	}
+	_, err := conn.tx.Exec(end)
+	return err
 }
 
 // transact runs f in a transaction, unless writing has stopped. It has no context, because a
@@ -142,7 +169,7 @@ func (d *DB) runTx(f func(Conn) error) error {
 	if err != nil {
 		return err
 	}
-	if err := f(Conn{d.conn.prepared, tx}); err != nil {
+	if err := f(Conn{d.conn.prepared, tx, d.conn.wrote}); err != nil {
 		_ = tx.Rollback() // SQLite may already have done so
 		return err
 	}

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -49,15 +50,17 @@ func TestCallersComeBack(t *testing.T) {
 
 // A write that is refused, fails or makes the commit fail does so alone.
 func TestJobFails(t *testing.T) {
+	insert := func(conn Conn) error { return conn.Stmt(insertNote).QueryRow("a").Scan(new(int64)) }
+	refusal := fault.New(fault.NotFound, "none")
 	for what, c := range map[string]struct {
 		run    func(conn Conn) error
 		shared bool // it is in one commit with the others
 	}{
-		"refusal":     {func(Conn) error { return fault.New(fault.NotFound, "none") }, true},
-		"statement":   {func(conn Conn) error { _, err := conn.Stmt(insertTag).Exec(nil); return err }, false},
-		"transaction": {func(conn Conn) error { return conn.tx.Rollback() }, false}, // the commit, if it is alone
+		"refusal":      {func(Conn) error { return refusal }, true},
+		"half a write": {func(conn Conn) error { return cmp.Or(insert(conn), error(refusal)) }, true},
+		"statement":    {func(conn Conn) error { _, err := conn.Stmt(insertTag).Exec(nil); return err }, false},
+		"transaction":  {func(conn Conn) error { return conn.tx.Rollback() }, false}, // the commit, if it is alone
 	} {
-		insert := func(conn Conn) error { return conn.Stmt(insertNote).QueryRow("a").Scan(new(int64)) }
 		for others, runs := range [][]func(Conn) error{{c.run}, {c.run, insert}, {c.run, insert, insert}} {
 			d := open(t, newPath(t))
 			var batch []*job
@@ -72,7 +75,7 @@ func TestJobFails(t *testing.T) {
 				}
 			}
 			want := uint64(others)
-			if c.shared {
+			if c.shared && (others > 0 || what == "refusal") {
 				want = 1
 			}
 			if commits, stored := d.commits.Load(), len(walk(t, d)); commits != want || stored != others {
