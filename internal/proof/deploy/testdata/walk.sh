@@ -81,6 +81,12 @@ ends 1 as test -t 2 >/dev/null
 ends 7 as sh -c 'exit 7' </dev/null
 ends 143 as sh -c 'kill -TERM $$'
 ends 141 as yes | head -n 1
+ends 131 as sh -c 'kill -QUIT $$'
+ends 0 as --help | grep usage
+ends 2 as true <&- 2>&1 | grep 'standard input is closed'
+ends 2 as printf $'\377' 2>&1 | grep UTF-8
+(PATH=${PATH#*:} && ends 2 setsid -w runuser -u nobody -- petstore-run true 2>&1 | grep 'needs root')
+timeout 10 petstore-run true # in the background of the terminal
 ends 124 timeout 1 petstore-run sleep 1h >/dev/null
 while systemctl list-units --no-legend 'run-petstore-*' | grep .; do sleep 0.1; done
 mv /var/lib/petstore /var/lib/away
