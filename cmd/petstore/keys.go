@@ -41,7 +41,7 @@ fails: "petstore migrate" makes one.`,
 		Example: `  petstore keys create "nightly job" --expires-in 30d`,
 		Args:    oneArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			k, token, err := keys.New(args[0], readOnly, time.Now(), lifetime)
+			k, token, err := keys.New(service.KeyPrefix, args[0], readOnly, time.Now(), lifetime)
 			if err != nil {
 				return misuse("%w", err)
 			}

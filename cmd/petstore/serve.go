@@ -137,7 +137,7 @@ func (cfg *serveConfig) setUp(env *environment) {
 		_ = env.store.Set("memory:")          // it is valid
 		cfg.edge.AllowOrigins = []string{"*"} // its keys protect nothing
 	}
-	env.stderr.Hide(keys.Pattern, cfg.fixedKeys)
+	env.stderr.Hide(keys.Pattern(service.KeyPrefix), cfg.fixedKeys)
 	asJSON := cfg.logFormat == "json" || cfg.logFormat == "auto" && !env.terminal
 	env.logger = server.NewLogger(env.stderr, cfg.logLevel, asJSON)
 	cfg.open.Logger, cfg.edge.Logger, cfg.server.Logger = env.logger, env.logger, env.logger
@@ -273,7 +273,7 @@ Try it:
 }
 
 func createKey(ctx context.Context, st keys.Store, name string, readOnly bool) (token string, err error) {
-	k, token, err := keys.New(name, readOnly, time.Now(), 0)
+	k, token, err := keys.New(service.KeyPrefix, name, readOnly, time.Now(), 0)
 	if err != nil {
 		return "", err
 	}

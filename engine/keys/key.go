@@ -1,6 +1,6 @@
 // Package keys creates API keys and authenticates their tokens. A Store keeps only hashes:
 //
-//	key, token, err := keys.New("nightly import", false, time.Now(), 0)
+//	key, token, err := keys.New("key", "nightly import", false, time.Now(), 0)
 //	err = store.CreateKey(ctx, key) // show the token now, since nothing keeps it
 //	...
 //	keyring := keys.NewKeyring(store, nil)
@@ -81,17 +81,18 @@ type Store interface {
 	RecordKeyUse(ctx context.Context, used map[string]time.Time) error
 }
 
-// A token is psk_<id>_<secret><checksum>. The checksum is the CRC-32 of the text before it, so
+// A token is <prefix>_<id>_<secret><checksum>. The checksum is the CRC-32 of the text before it, so
 // that most invalid tokens are rejected without a lookup. The secret has at least 150 random
 // bits, so a fast hash is enough to protect it.
-var form = regexp.MustCompile(`^(psk_([0-9A-Za-z]{8})_[0-9A-Za-z]{30})([0-9A-Za-z]{6})$`)
+var form = regexp.MustCompile(`^([a-z][a-z0-9]*_([0-9A-Za-z]{8})_[0-9A-Za-z]{30})([0-9A-Za-z]{6})$`)
 
-// Pattern matches a token and also a part of one, to keep both out of a log.
-var Pattern = regexp.MustCompile(`psk_\w+`)
+// Pattern matches a token with a prefix and also the beginning of one, to keep both out of a log.
+func Pattern(prefix string) *regexp.Regexp { return regexp.MustCompile(prefix + `_\w+`) }
 
-// New returns a new key and its token, which no store keeps. A lifetime of 0 means that the key does
+// New returns a new key and its token, which no store keeps. The prefix of the token is a word of a-z and
+// 0-9, which begins with a letter. A lifetime of 0 means that the key does
 // not expire. New fails unless name has 1 to 100 printable characters and lifetime is not negative.
-func New(name string, readOnly bool, now time.Time, lifetime time.Duration) (Key, string, error) {
+func New(prefix, name string, readOnly bool, now time.Time, lifetime time.Duration) (Key, string, error) {
 	unprintable := strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 	if n := utf8.RuneCountInString(name); n < 1 || n > 100 || unprintable || !utf8.ValidString(name) {
 		return Key{}, "", errors.New("the name of a key must be 1 to 100 printable characters")
@@ -101,7 +102,7 @@ func New(name string, readOnly bool, now time.Time, lifetime time.Duration) (Key
 	}
 	random := rand.Text() + rand.Text()
 	id := random[:8]
-	body := "psk_" + id + "_" + random[8:38]
+	body := prefix + "_" + id + "_" + random[8:38]
 	token := body + checksum(body)
 	k := Key{ID: id, Name: name, Hash: Hash(token), ReadOnly: readOnly, CreatedAt: now.UTC().Truncate(time.Second)}
 	if lifetime > 0 {

@@ -21,12 +21,12 @@ func TestNew(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	parts := map[string]bool{} // IDs and secrets
 	for i := range 400 {
-		got, token, err := New("someone", i%2 == 0, noon.Add(999*time.Millisecond).In(time.FixedZone("east", 3600)), 90*time.Minute+time.Millisecond)
+		got, token, err := New("key", "someone", i%2 == 0, noon.Add(999*time.Millisecond).In(time.FixedZone("east", 3600)), 90*time.Minute+time.Millisecond)
 		want := Key{Name: "someone", Hash: Hash(token), ReadOnly: i%2 == 0, CreatedAt: noon, ExpiresAt: noon.Add(90 * time.Minute)}
 		if want.ID, _ = ID(token); err != nil || want.ID == "" || got != want {
 			t.Fatalf("got %+v, token %q, error %v, want %+v", got, token, err, want)
 		}
-		if Pattern.FindString(token) != token || !Pattern.MatchString(token[:20]) {
+		if Pattern("key").FindString(token) != token || !Pattern("key").MatchString(token[:20]) {
 			t.Errorf("Pattern: got no match of %q", token)
 		}
 		random := got.ID + token[len(token)-36:len(token)-6]
@@ -42,11 +42,11 @@ func TestNew(t *testing.T) {
 		"Ops: “nightly” import": true, strings.Repeat("é", 100): true, strings.Repeat("é", 101): false,
 		"": false, "a\nb": false, "a\x00b": false, "a\u202eb": false, "\xff": false, "\u200b": false,
 	} {
-		if _, token, err := New(name, false, noon, 0); (err == nil) != valid || (token == "") == valid {
+		if _, token, err := New("key", name, false, noon, 0); (err == nil) != valid || (token == "") == valid {
 			t.Errorf("%q: got token %q, error %v, want valid: %v", name, token, err, valid)
 		}
 	}
-	if _, token, err := New("someone", false, noon, -1); err == nil || token != "" {
+	if _, token, err := New("key", "someone", false, noon, -1); err == nil || token != "" {
 		t.Errorf("with a negative lifetime: got token %q, error %v, want an error", token, err)
 	}
 }
@@ -54,15 +54,15 @@ func TestNew(t *testing.T) {
 func TestID(t *testing.T) {
 	zeros := strings.Repeat("0", 36)
 	sealed := func(body string) string { return body + checksum(body) }
-	token := sealed("psk_abcdefgh_" + zeros[:30])
+	token := sealed("key_abcdefgh_" + zeros[:30])
 	if id, ok := ID(token); !ok || id != "abcdefgh" || checksum("123456789") != "3jZRME" { // they never change
 		t.Errorf("ID: got %q, %v, want abcdefgh", id, ok)
 	}
 	for _, junk := range []string{
-		"", "psk_", token[1:], "0" + token, token[:len(token)-1], token + "0", token + "\n",
-		token[:20] + "~" + token[21:], "psk_abcdefgh_" + zeros,
-		sealed("psk_abc\x00defg_" + zeros[:30]), sealed("psk_abcdefg_" + zeros[:30]),
-		sealed("psk_abcdefgh__" + zeros[:29]), sealed(strings.ToUpper("psk_abcdefgh_") + zeros[:30]),
+		"", "key_", token[1:], "0" + token, token[:len(token)-1], token + "0", token + "\n",
+		token[:20] + "~" + token[21:], "key_abcdefgh_" + zeros,
+		sealed("key_abc\x00defg_" + zeros[:30]), sealed("key_abcdefg_" + zeros[:30]),
+		sealed("key_abcdefgh__" + zeros[:29]), sealed(strings.ToUpper("key_abcdefgh_") + zeros[:30]),
 	} {
 		if id, ok := ID(junk); ok || id != "" {
 			t.Errorf("ID(%q): got %q, %v, want none", junk, id, ok)
@@ -131,7 +131,7 @@ func (f *fixture) change(id string, change func(*Key)) {
 
 // create returns the ID and the token of a new key, which is stored.
 func (f *fixture) create(lifetime time.Duration) (id, token string) {
-	k, token, _ := New("someone", false, time.Now(), lifetime) // it is valid
+	k, token, _ := New("key", "someone", false, time.Now(), lifetime) // it is valid
 	f.stored.Store(k.ID, k)
 	return k.ID, token
 }
@@ -207,7 +207,7 @@ func TestUnknownLookups(t *testing.T) {
 			f.want(known, id, 1)
 			time.Sleep(cacheTTL)
 			f.delay = delay
-			unknown, begin, results := "psk_abcdefgh_"+strings.Repeat("0", 30), time.Now(), make(chan error)
+			unknown, begin, results := "key_abcdefgh_"+strings.Repeat("0", 30), time.Now(), make(chan error)
 			for range callers {
 				go func() {
 					_, err := f.Authenticate(f.Context(), unknown+checksum(unknown))

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-var pattern = regexp.MustCompile(`psk_\w+`)
+var pattern = regexp.MustCompile(`key_\w+`)
 
 func TestPrinter(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"Zoë 🐕\t\n": "Zoë 🐕\t\n", "\x1b[31mred": "\ufffd[31mred", "a\u202eb": "a\ufffdb", "'\r": "'\ufffd",
 		"\x7f\u009b31m": "\ufffd\ufffd31m", "\U000e0041": "\ufffd", "\x9b31m": "\ufffd31m",
-		"psk_abc, first-and-more, first": "REDACTED, REDACTED, REDACTED",
+		"key_abc, first-and-more, first": "REDACTED, REDACTED, REDACTED",
 	} {
 		var out bytes.Buffer
 		p := &Printer{Writer: &out}
@@ -35,7 +35,7 @@ func TestPrinter(t *testing.T) {
 // that no part of a key is left where it is cut, and that short values stay.
 func TestLongLines(t *testing.T) {
 	t.Parallel()
-	const fixed, key = "fixed-secret-abcdefgh", "psk_abcdefgh_0123456789"
+	const fixed, key = "fixed-secret-abcdefgh", "key_abcdefgh_0123456789"
 	for _, odd := range []string{
 		"x", "\x1b", `"`, `\`, "\n", "\xff", "\U000e0041", "\u2028", "\u202e", "é", "🐕", "<", fixed, "." + key + ".",
 	} {
@@ -56,7 +56,7 @@ func TestLongLines(t *testing.T) {
 			if asJSON && !(strings.Contains(got, `"request_id":"r1","status":500`) && strings.Contains(got, "short")) {
 				t.Errorf("%q: got no short values: %s", odd, got)
 			}
-			if strings.Contains(got, "psk_") || strings.Contains(got, "fixed-") {
+			if strings.Contains(got, "key_") || strings.Contains(got, "fixed-") {
 				t.Errorf("%q: got a part of a key: %s", odd, got)
 			}
 		}

@@ -19,6 +19,9 @@ import (
 // Name is the name of the service: the program, its metrics and the realm of its challenges.
 const Name = "petstore"
 
+// KeyPrefix begins each API key.
+const KeyPrefix = "psk"
+
 // Limits of a request. TestLimits compares openapi.yaml and deploy/ with them. A process that is
 // stopping waits 9 s for requests, so Timeout must be less.
 const (

@@ -112,7 +112,7 @@ const (
 )
 
 // unknownKey has the form of a key.
-var _, unknownKey, _ = keys.New("unknown", false, time.Now(), 0)
+var _, unknownKey, _ = keys.New(service.KeyPrefix, "unknown", false, time.Now(), 0)
 
 // authentication tests which credentials are accepted. needsKey tests each operation without one.
 func (s *suite) authentication(t *testing.T) {

@@ -103,7 +103,7 @@ func (got response) checkHeader(t *testing.T, lines string) {
 
 // leak matches traces of the implementation in a message to a client.
 var leak = regexp.MustCompile(`json:|jsontext|strconv|nmarshal|invalid character|[Ss]chema|openapi|echo|code=|internal=|0x|goroutine|\.go\b|` +
-	`(?i:\bsql|select |insert )|constraint|\bnil\b|panic|\bEOF\b|\btcp\b|/tmp|/home|/root|struct|float64|%!|map\[|context |` + service.Name + `\.|` + keys.Pattern.String())
+	`(?i:\bsql|select |insert )|constraint|\bnil\b|panic|\bEOF\b|\btcp\b|/tmp|/home|/root|struct|float64|%!|map\[|context |` + service.Name + `\.|` + keys.Pattern(service.KeyPrefix).String())
 
 // checkError checks the body of an error response.
 func (s *suite) checkError(t *testing.T, got response) {

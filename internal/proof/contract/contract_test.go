@@ -17,6 +17,7 @@ import (
 	"example.com/petstore/gen"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
+	"example.com/petstore/internal/service"
 	"example.com/petstore/internal/store"
 )
 
@@ -51,7 +52,7 @@ func newSuite(t *testing.T, address string) *suite {
 	t.Helper()
 	st := program.Open(t, address)
 	token := func(readOnly bool, lifetime time.Duration) string {
-		k, token, err := keys.New("test", readOnly, time.Now().Add(-time.Hour), lifetime)
+		k, token, err := keys.New(service.KeyPrefix, "test", readOnly, time.Now().Add(-time.Hour), lifetime)
 		if err := errors.Join(err, st.CreateKey(t.Context(), k)); err != nil {
 			t.Fatal(err)
 		}
