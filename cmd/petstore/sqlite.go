@@ -12,10 +12,13 @@ import (
 
 func init() {
 	commands = append(commands, backupCommand, restoreCommand, verifyCommand)
+	const restore = "move the old store away with its servers stopped, mkdir old && mv FILES old/, " +
+		"and restore a backup with: petstore restore BACKUP STORE"
 	advice[db.ErrExists] = "replace it with --force"
-	advice[db.ErrDamaged] = "restore a backup with: petstore restore BACKUP --force STORE"
-	advice[db.ErrAltered] = "make the schema as in a new store, or restore another backup with: petstore restore BACKUP --force STORE"
-	advice[db.ErrLoneLog] = "put the database back beside it, or replace both with: petstore restore BACKUP --force STORE"
+	advice[db.ErrInTheWay] = restore
+	advice[db.ErrDamaged] = restore
+	advice[db.ErrAltered] = "make the schema as in a new store, or " + restore
+	advice[db.ErrLoneLog] = "put the database back beside it, or " + restore
 }
 
 func backupCommand(env *environment) *cobra.Command {
@@ -37,17 +40,17 @@ disk. If there is no store, backup fails.`,
 func restoreCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Replace an SQLite store with a backup",
-		Long: `restore replaces the store, or makes it, with a copy of FILE, a backup made by
-"petstore backup". Stop servers first. The copy is checked before anything changes:
-if restore fails, you have either the old store or the new one. New identifiers
-follow the last one of the old store or, if there was none, far exceed the backup's.`,
-		Example: "  petstore restore --store sqlite:/srv/pets.db --force petstore-2026-11-21.db",
-		Args:    oneArgument,
+		Short: "Make an SQLite store from a backup",
+		Long: `restore makes the store from FILE, a backup made by "petstore backup". It replaces
+nothing: stop servers first and move the old store away, but never its -lock file.
+The copy is checked: if restore fails, there is no store. New identifiers far exceed
+the backup's.`,
+		Example: `  mkdir old && mv /srv/pets.db /srv/pets.db-wal /srv/pets.db-shm old/
+  petstore restore --store sqlite:/srv/pets.db petstore-2026-11-21.db`,
+		Args: oneArgument,
 	}
-	force := cmd.Flags().Bool("force", false, "replace the store if it exists")
 	return onFile(env, cmd, env.stderr, "restored", func(file string) (db.Report, error) {
-		return env.store.Files.Restore(cmd.Context(), env.store.Path(), file, *force)
+		return env.store.Files.Restore(cmd.Context(), env.store.Path(), file)
 	})
 }
 
@@ -82,10 +85,10 @@ func onFile(
 		switch {
 		case errors.Is(err, db.ErrNone): // without the advice to make a store
 			return fmt.Errorf("%v; check the path, and that its volume is mounted", err)
-		case err != nil && r.Path == "":
-			return fmt.Errorf("%w; nothing was changed", err)
-		case err != nil: // it says what was done
+		case errors.Is(err, db.ErrUnsynced): // it says what was done
 			return err
+		case err != nil:
+			return fmt.Errorf("%w; nothing was changed", err)
 		}
 		if r.Altered != nil { // by a backup; other commands fail
 			env.logger.Warn("restore will refuse this backup", "error", r.Altered)

@@ -48,7 +48,7 @@ func oneArgument(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// advice is for errors without an obvious fix. STORE stands for --store with its address.
+// advice is for errors without an obvious fix. STORE stands for --store with its address, FILES for the files of a store.
 var advice = map[error]string{
 	db.ErrNone:          "check the address and that its volume is mounted, or make one with: petstore migrate STORE",
 	db.ErrOutdated:      "stop its servers, then run: petstore migrate STORE",
@@ -61,7 +61,9 @@ var advice = map[error]string{
 func adviceOn(err error, addr *address.Address) string {
 	for about, text := range advice {
 		if errors.Is(err, about) {
-			return "; " + strings.ReplaceAll(text, " STORE", " --store "+addr.String())
+			path := addr.Path()
+			return "; " + strings.NewReplacer("STORE", "--store "+addr.String(),
+				"FILES", path+" "+path+"-wal "+path+"-shm").Replace(text)
 		}
 	}
 	return ""

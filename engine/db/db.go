@@ -28,12 +28,14 @@ type Options struct {
 }
 
 // Errors of opening a database and of commands on it. Format: path or address + text. The
-// command line has advice on all but ErrNewer.
+// command line has advice on most.
 var (
 	ErrNone          = errors.New("there is no store")
 	ErrOutdated      = errors.New("its schema is older than this program's")
 	ErrNewer         = errors.New("its schema is newer than this program")
 	ErrExists        = errors.New("already exists")
+	ErrInTheWay      = errors.New("is in the way")
+	ErrUnsynced      = errors.New("a power cut may undo that")
 	ErrDamaged       = errors.New("is damaged")
 	ErrAltered       = errors.New("its schema is not as this program makes it")
 	ErrLoneLog       = errors.New("holds acknowledged writes")
@@ -52,7 +54,6 @@ func Canceled(cause error) error {
 
 // Report describes a database file that was read in full.
 type Report struct {
-	Path   string // the backup that was written or restored
 	Schema int64  // the version
 	Rows   []Rows // of the program's tables
 	Bytes  int64

@@ -54,11 +54,12 @@ type Files struct {
 	// Path returns the path in an address.
 	Path func(address string) string
 
-	// Backup writes a snapshot of the store at path to a file, Restore replaces the store
-	// with such a snapshot, and Verify reads the whole store. If one fails, nothing was
-	// changed, unless its Report has a Path: then the error says what was done.
-	Backup, Restore func(ctx context.Context, path, file string, force bool) (db.Report, error)
-	Verify          func(ctx context.Context, path string) (db.Report, error)
+	// Backup writes a snapshot of the store at path to a file, Restore makes a store of
+	// such a snapshot, and Verify reads the whole store. If one fails, nothing was changed,
+	// but db.ErrUnsynced says what was done.
+	Backup  func(ctx context.Context, path, file string, force bool) (db.Report, error)
+	Restore func(ctx context.Context, path, file string) (db.Report, error)
+	Verify  func(ctx context.Context, path string) (db.Report, error)
 }
 
 const (

@@ -58,8 +58,6 @@ func explain(path string, err error) error {
 		return nil
 	case hasCode(err, lib.SQLITE_NOTADB):
 		return fmt.Errorf("%s is not an SQLite database", path)
-	case errors.Is(err, db.ErrExists):
-		return fmt.Errorf("%s %w", path, err)
 	case isCorrupt(err):
 		return fmt.Errorf("%s %w: %w", path, db.ErrDamaged, err)
 	case hasCode(err, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY):

@@ -44,7 +44,7 @@ func (f *faults) record(err error) error {
 		damage := fault.Wrap(fault.Unavailable, fmt.Errorf("the database is damaged: %w", err))
 		if f.damage.CompareAndSwap(nil, damage) {
 			f.logger.Error("the database is damaged", "error", err, "fix",
-				"the command verify shows what is damaged; restore a sound backup with restore --force")
+				"the command verify shows what is damaged; stop, move the database away and restore a sound backup")
 		}
 		return f.damage.Load()
 	case isFull(err):

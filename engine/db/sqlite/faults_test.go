@@ -111,56 +111,43 @@ func TestRefusedIsNotThere(t *testing.T) {
 	}
 }
 
-// TestUnchanged checks that a failed command leaves the file and its log as they were: Open if it
-// cannot rewrite the log of a killed process, and a restore if it cannot rename its copy over a
-// backup beside the log of another database.
+// TestUnchanged checks that Open leaves the file and its log as they were if it cannot rewrite the log
+// of a killed process.
 func TestUnchanged(t *testing.T) {
 	path, l := killed(t)
-	mixed := copyOf(t, path)
-	if err := os.Rename(backupOf(t, "other"), mixed); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		path string
-		cmd  *exec.Cmd
-		want string
-	}{
-		{path, child(t, strace("pwrite64", "error=EIO", path+"-wal"), "create", path, "1"), path + ": "},
-		{path, child(t, strace("fsync", "error=EIO", path+"-wal"), "create", path, "1"), path + ": "},
-		{mixed, child(t, strace("?rename,renameat,renameat2", "error=EIO"), "restore", backupOf(t), mixed), mixed + " is unchanged: rename"},
-	} {
-		wantUnchanged(t, c.path, func() {
-			if out, err := c.cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), c.want) {
-				t.Errorf("%s: got %q, error %v, want %q", c.cmd, out, err, c.want)
+	for _, call := range []string{"pwrite64", "fsync"} {
+		cmd := child(t, strace(call, "error=EIO", path+"-wal"), "create", path, "1")
+		wantUnchanged(t, path, func() {
+			if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), path+": ") {
+				t.Errorf("%s: got %q, error %v, want the path", call, out, err)
 			}
 		})
-		wantFiles(t, c.path, "notes.db", "notes.db-lock", "notes.db-shm", "notes.db-wal")
+		wantFiles(t, path, "notes.db", "notes.db-lock", "notes.db-shm", "notes.db-wal")
 	}
 	l.check(t, path)
 }
 
-// TestRestoreKilled kills a restore over a killed store at each system call that changes something.
+// TestRestoreKilled kills a restore at each system call that changes something.
 // strace counts calls per thread, so the test takes one kind of call at a time.
 func TestRestoreKilled(t *testing.T) {
-	old, oldNotes := killed(t)
-	from, newNotes := backupOf(t, "a", "b", "c"), ledger{1: "a", 2: "b", 3: "c"}
+	from, want := backupOf(t, "a", "b", "c"), ledger{1: "a", 2: "b", 3: "c"}
 	for _, call := range []string{"?open,openat", "?write,pwrite64", "fsync,fdatasync", "ftruncate", "?rename,renameat,renameat2", "?unlink,unlinkat"} {
 		t.Run(call, func(t *testing.T) {
 			t.Parallel()
 			kills := 0
 			for done := false; !done; kills++ {
-				path := copyOf(t, old)
+				path := newPath(t)
 				err := child(t, strace(call, fmt.Sprintf("signal=KILL:when=%d", kills+1)), "restore", from, path).Run()
 				if exit, ok := err.(*exec.ExitError); err != nil && !(ok && exit.ProcessState.ExitCode() != 1) {
 					t.Fatalf("got error %v, want it killed or done", err)
 				}
 				done = err == nil
-				stored := walk(t, open(t, path))
-				if !reflect.DeepEqual(stored, newNotes) && (done || !reflect.DeepEqual(stored, oldNotes)) {
-					t.Fatalf("killed at call %d: got %d notes, want all old or all new ones", kills+1, len(stored))
+				if _, err := os.Stat(path); err != nil && !done {
+					continue
 				}
-				if _, err := schema.Verify(t.Context(), path); err != nil {
-					t.Errorf("killed at call %d: Verify: got error %v", kills+1, err)
+				wantNotes(t, path, 3)
+				if stored := walk(t, open(t, path)); !reflect.DeepEqual(stored, want) {
+					t.Fatalf("killed at call %d: got %v, want %v or no file", kills+1, stored, want)
 				}
 			}
 		})
@@ -173,14 +160,9 @@ func TestSynced(t *testing.T) {
 	call := regexp.MustCompile(`(?m)^\d+ +(fsync|unlink|rename)\w*\((?:AT_FDCWD<[^>]*>, )?(?:\d+<|")(?:[^">]*/)?([^/">]+)[">].*= 0$`)
 	for name, want := range map[string]string{
 		"backup":  `fsync \.notes\.db\.\d+, rename \S+, fsync \d+`, // of the folder
-		"restore": `rename \S+, fsync \d+, unlink notes.db-wal, unlink notes.db-shm, fsync \d+`,
+		"restore": `fsync \.notes\.db\.\d+, .*rename \S+, fsync \d+`,
 	} {
 		from, target, trace := backupOf(t, "a"), newPath(t), filepath.Join(t.TempDir(), "trace")
-		if name == "restore" { // over a backup beside the log of another, which stays until then
-			mustBackup(t, from, target)
-			mustWrite(t, target+"-wal", "acknowledged writes")
-			mustWrite(t, target+"-shm", "")
-		}
 		traced := []string{
 			"strace", "-f", "-y", "-qq", "-o", trace, "-e", "signal=none", // which would cut the line of a call in two
 			"-e", "trace=fsync,?unlink,unlinkat,?rename,renameat,renameat2",
@@ -238,7 +220,7 @@ func TestMount(t *testing.T) {
 	}{
 		{store, []string{"create", store, "1"}, refused},
 		{store, []string{"verify", store, ""}, refused},
-		{store, []string{"restore", backup, store}, refused},
+		{store, []string{"restore", backup, store}, "is in the way"},
 		{backup, []string{"verify", backup, ""}, ""},
 		{backup, []string{"create", backup, "1"}, refused},
 		{filepath.Dir(store), []string{"create", store, "1"}, ""},

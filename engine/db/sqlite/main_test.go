@@ -94,7 +94,7 @@ var works = map[string]func(ctx context.Context, args []string) error{
 		return report(schema.Backup(ctx, args[0], args[1], false))
 	},
 	"restore": func(ctx context.Context, args []string) error {
-		return report(schema.Restore(ctx, args[1], args[0], true))
+		return report(schema.Restore(ctx, args[1], args[0]))
 	},
 }
 

@@ -66,8 +66,12 @@ func checkReadable(file string) error {
 		return err
 	}
 	if owner := info.Sys().(*syscall.Stat_t).Uid; int(owner) != os.Geteuid() {
+		advice := fmt.Sprintf("run this as the account with the number %d", owner)
+		if owner == 0 {
+			advice = "if the store is not root's, chown it"
+		}
 		return fmt.Errorf("it belongs to another account, which could not open what this one leaves beside it; "+
-			"run this as the account with the number %d, or read a backup", owner)
+			"%s, or read a backup", advice)
 	}
 	return nil
 }

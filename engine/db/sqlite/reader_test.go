@@ -22,7 +22,7 @@ func TestReading(t *testing.T) {
 		return path
 	}
 	backup := func(t *testing.T) string { return backupOf(t, "a", "b", "c") }
-	const denied, owner = "permission denied", "it belongs to another account"
+	const denied, owner = "permission denied", "if the store is not root's, chown it"
 	for state, c := range map[string]struct {
 		make     func(t *testing.T) string
 		want     string // a number of notes, or an error

@@ -16,7 +16,7 @@ import (
 
 // Backup writes a snapshot of the database at path to the file named to, even while servers
 // write or if its schema is altered. The file appears only once it is complete, verified and on
-// disk; if Backup fails and Report.Path is empty, there is none. force allows replacing a file.
+// disk; if Backup fails, but not with db.ErrUnsynced, there is none. force allows replacing a file.
 func (s *Schema) Backup(ctx context.Context, path, to string, force bool) (r db.Report, err error) {
 	source, err := openFile(ctx, path)
 	if err != nil {
@@ -35,23 +35,19 @@ func (s *Schema) Backup(ctx context.Context, path, to string, force bool) (r db.
 	if err != nil {
 		return db.Report{}, fmt.Errorf("cannot write the backup: %w", err)
 	}
-	r.Path = to
 	if err := syncDir(target); err != nil {
-		return r, fmt.Errorf("the backup is complete, but a power cut may undo that: %w", err)
+		return r, fmt.Errorf("the backup is complete, but %w: %w", db.ErrUnsynced, err)
 	}
 	return r, nil
 }
 
-// Restore replaces the database at path with a verified copy of the backup named from, which
-// continues with new identifiers. It fails while any program has the database open and, without
-// force, if there is one. If it fails and Report.Path is empty, nothing was replaced.
-func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r db.Report, err error) {
+// Restore makes the database at path from a verified copy of the backup named from, and continues with
+// new identifiers. It replaces nothing: it fails if there is a file at path, or a log beside it. If
+// it fails, but not with db.ErrUnsynced, nothing was made.
+func (s *Schema) Restore(ctx context.Context, path, from string) (r db.Report, err error) {
 	file, err := resolve(path)
 	if err != nil {
 		return r, err
-	}
-	if same, _ := resolve(from); same == file {
-		return r, fmt.Errorf("%s is the database itself, not a backup", from)
 	}
 	source, err := openFile(ctx, from)
 	if err != nil { // not wrapped, since advice about it would name the store
@@ -64,11 +60,13 @@ func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r 
 	if err == nil && !alone {
 		err = errors.New("a server or a command has it open; stop it first")
 	}
-	if err == nil {
-		err = checkReplaceable(file, force)
-	}
 	if err != nil {
 		return r, explain(path, err)
+	}
+	for _, name := range []string{file, file + logSuffix, file + indexSuffix, file + journalSuffix} {
+		if _, err := os.Lstat(name); err == nil {
+			return r, fmt.Errorf("%s %w", name, db.ErrInTheWay)
+		}
 	}
 	temp, r, err := s.writeCopy(ctx, source, from, file)
 	defer func() { _ = os.Remove(temp) }() // unless it was renamed
@@ -76,106 +74,48 @@ func (s *Schema) Restore(ctx context.Context, path, from string, force bool) (r 
 		err = r.Altered
 	}
 	if err == nil {
-		err = replace(ctx, file, temp, &r)
+		err = raiseIDs(ctx, temp, r.Rows)
+	}
+	if err == nil {
+		err = os.Rename(temp, file)
 	}
 	if err != nil {
-		return db.Report{}, fmt.Errorf("%s cannot be restored, and %s is unchanged: %w", from, path, err)
+		return db.Report{}, fmt.Errorf("%s cannot be restored: %w", from, err)
 	}
-	r.Path = from
-	if err := removeLog(file); err != nil {
-		return r, fmt.Errorf("%s is restored, but a power cut may undo that; restore it again with --force: %w", path, err)
+	if err := syncDir(file); err != nil {
+		return r, fmt.Errorf("%s is restored, but %w: %w", path, db.ErrUnsynced, err)
 	}
 	return r, nil
 }
 
-// checkReplaceable rejects a file that checkFile rejects. Only force allows replacing a database, or
-// a file beside the log of another.
-func checkReplaceable(file string, force bool) error {
-	err := checkFile(file)
-	switch {
-	case err == nil && !force:
-		return db.ErrExists
-	case errors.Is(err, db.ErrNone), force && errors.Is(err, db.ErrLoneLog):
-		return nil
-	}
-	return err
-}
+// skippedIDs is how many identifiers a restore skips: more than were assigned since the backup.
+const skippedIDs = 1_000_000_000
 
-// replace renames temp to file, whose identifiers it continues. First, SQLite copies the old log
-// into the old file, and locks that file.
-func replace(ctx context.Context, file, temp string, r *db.Report) error {
-	old := connect(file, toWrite)
-	defer old.Close() // unlocks the old file, once temp has its name
-	err := checkFile(file)
-	if err == nil {
-		_, err = old.ExecContext(ctx, "PRAGMA journal_mode=DELETE; BEGIN IMMEDIATE")
-	}
-	if isBusy(err) {
-		return fmt.Errorf("another program, such as a shell, has the store open; stop it first: %w", err)
-	}
-	if err != nil {
-		_ = old.Close() // nothing can be read from it
-	}
-	if err := raiseIDs(ctx, temp, old, r); err != nil {
-		return err
-	}
-	// SQLite would apply the journal of an unreadable file to the new one.
-	if err := os.RemoveAll(file + journalSuffix); err != nil {
-		return err
-	}
-	return os.Rename(temp, file)
-}
-
-// lastID returns the last identifier that a table with AUTOINCREMENT assigned, or sql.ErrNoRows
-// for another table. A .dump of a damaged file may lack it: then that of the last row counts.
-func lastID(ctx context.Context, conn *sql.DB, table string) (id int64, err error) {
-	query := `SELECT max(coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = ?1), 0),
-		coalesce((SELECT max(rowid) FROM ` + table + `), 0))
-		FROM sqlite_schema WHERE name = ?1 AND sql LIKE '%AUTOINCREMENT%'`
-	err = conn.QueryRowContext(ctx, query, table).Scan(&id)
-	return id, err
-}
-
-// farAbove is how many identifiers a restore skips if it does not know the last one.
-const farAbove = 1_000_000
-
-// raiseIDs makes the copy named temp assign identifiers that no client can remember: above those
-// of the old database or, if old cannot be read, far above the copy's own.
-func raiseIDs(ctx context.Context, temp string, old *sql.DB, r *db.Report) error {
+// raiseIDs makes the tables with AUTOINCREMENT of the database named temp skip identifiers. A .dump of
+// a damaged file may lack the last identifier: then that of the last row counts.
+func raiseIDs(ctx context.Context, temp string, tables []db.Rows) error {
 	conn := connect(temp, toWrite)
 	defer conn.Close()
-	for i, rows := range r.Rows {
-		copied, err := lastID(ctx, conn, rows.Table)
+	for i, t := range tables {
+		query := `SELECT max(coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = ?1), 0),
+			coalesce((SELECT max(rowid) FROM ` + t.Table + `), 0))
+			FROM sqlite_schema WHERE name = ?1 AND sql LIKE '%AUTOINCREMENT%'`
+		var last int64
+		err := conn.QueryRowContext(ctx, query, t.Table).Scan(&last)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		last, err := lastID(ctx, old, rows.Table)
-		if err != nil || last < copied { // a database that assigned fewer is no successor of the backup
-			last = copied + farAbove
-		}
+		tables[i].LastID = last + skippedIDs
 		_, err = conn.ExecContext(ctx, `BEGIN; DELETE FROM sqlite_sequence WHERE name = ?1;
-			INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2); COMMIT`, rows.Table, last)
+			INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2); COMMIT`, t.Table, tables[i].LastID)
 		if err != nil {
 			return err
 		}
-		r.Rows[i].LastID = last
 	}
 	return conn.Close()
-}
-
-// removeLog removes the log of an unreadable file that was replaced, durably. A restore
-// that is killed before must be repeated with force; see checkFile.
-func removeLog(file string) error {
-	if err := syncDir(file); err != nil {
-		return err
-	}
-	if err := errors.Join(os.RemoveAll(file+logSuffix), os.RemoveAll(file+indexSuffix)); err != nil {
-		return err
-	}
-	return syncDir(file)
 }
 
 // checkTarget resolves the name of the file to write. It rejects a file of a store and, without

@@ -2,12 +2,10 @@ package sqlite
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,7 +35,7 @@ func TestBackup(t *testing.T) {
 	wantError(t, "Backup without force", err, "already exists")
 	r, err := schema.Backup(t.Context(), path, in("leads"), true)
 	rows := []db.Rows{{Table: "notes", Count: 1}, {Table: "tags"}}
-	if err != nil || r.Path != in("leads") || r.Schema != 1 || !reflect.DeepEqual(r.Rows, rows) || r.Bytes == 0 {
+	if err != nil || r.Schema != 1 || !reflect.DeepEqual(r.Rows, rows) || r.Bytes == 0 {
 		t.Errorf("Backup with force: got %+v, error %v, want one note in the file of the link", r, err)
 	}
 	wantNotes(t, in("notes.db"), 1)
@@ -63,7 +61,7 @@ func TestVerify(t *testing.T) {
 		_, err := schema.Verify(t.Context(), path)
 		wantError(t, name, err, "is damaged")
 		wantError(t, name, err, " "+name)
-		_, err = schema.Restore(t.Context(), newPath(t), path, false)
+		_, err = schema.Restore(t.Context(), newPath(t), path)
 		wantError(t, "Restore of a damaged backup", err, "cannot be restored")
 	}
 }
@@ -86,7 +84,7 @@ func TestAltered(t *testing.T) {
 		sqlOn(t, path, statement)
 		r := mustBackup(t, path, to)
 		_, verifyErr := schema.Verify(t.Context(), to)
-		_, restoreErr := schema.Restore(t.Context(), newPath(t), to, false)
+		_, restoreErr := schema.Restore(t.Context(), newPath(t), to)
 		for _, err := range []error{r.Altered, verifyErr, restoreErr} {
 			wantError(t, statement, err, db.ErrAltered.Error()+": it has "+c.differs)
 		}
@@ -105,95 +103,73 @@ func TestAltered(t *testing.T) {
 }
 
 func TestRestoreRejects(t *testing.T) {
-	path, dir := atRest(t, "a"), t.TempDir()
+	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	mustWrite(t, in("lone-wal"), "acknowledged writes")
 	sqlOn(t, in("songs"), "CREATE TABLE songs (title TEXT)")
 	sqlOn(t, in("blank"), "PRAGMA user_version = 1")
-	shell := connect(path, url.Values{})
-	if err := shell.QueryRow("SELECT text FROM notes").Scan(new(string)); err != nil {
-		t.Fatal(err)
-	}
-	_, err := schema.Restore(t.Context(), path, backupOf(t), true)
-	wantError(t, "while a shell has it", err, path+" is unchanged: another program, such as a shell, has the store open")
-	_ = shell.Close()
 	for from, want := range map[string]string{
 		in("songs"): "belongs to another program and was not changed",
 		in("blank"): "it has no index notes_by_text, no table notes, no table tags",
 		in("none"):  "the backup cannot be read",
 		in("lone"):  "the backup cannot be read",
 	} {
-		wantUnchanged(t, path, func() {
-			r, err := schema.Restore(t.Context(), path, from, true)
-			wantError(t, from, err, want)
-			if errors.Is(err, db.ErrNone) || errors.Is(err, db.ErrLoneLog) || r.Path != "" { // the advice is about the store to replace
-				t.Errorf("%s: got %+v, error %v, want no path, and no error of the store", from, r, err)
-			}
-		})
-		wantFiles(t, path, "notes.db", "notes.db-lock")
+		path := newPath(t)
+		_, err := schema.Restore(t.Context(), path, from)
+		wantError(t, from, err, want)
+		if errors.Is(err, db.ErrNone) || errors.Is(err, db.ErrLoneLog) { // the advice is about the store to make
+			t.Errorf("%s: got error %v, want no error of the store", from, err)
+		}
+		if files := contents(t, path); len(files) > 1 || files[lockSuffix] != "" { // no lock if the backup cannot be opened
+			t.Errorf("%s: got the files %v, want at most the lock", from, files)
+		}
 	}
-}
-
-// TestRestore replaces databases, and checks which identifiers follow. A log is never applied to another
-// file, and only force removes it.
-func TestRestore(t *testing.T) {
-	three, none := backupOf(t, "a", "b", "c"), backupOf(t)
-	deleted, lost, damaged := atRest(t, "a", "b", "c", "d", "e"), atRest(t, "a", "b", "c", "d"), atRest(t, "a", "b", "c", "d")
-	sqlOn(t, deleted, "DELETE FROM notes WHERE id > 3")
-	sqlOn(t, lost, "DELETE FROM sqlite_sequence")
-	damageLeaf(t, damaged, "notes")
-	beside := func(spoil func(path string) error) string { // returns what is beside a log of 20 notes
-		path, _ := killed(t)
-		if err := spoil(path); err != nil {
+	for _, suffix := range []string{"", logSuffix, indexSuffix, journalSuffix} {
+		path := newPath(t)
+		mustWrite(t, path+suffix, "")
+		wantUnchanged(t, path, func() {
+			_, err := schema.Restore(t.Context(), path, backupOf(t))
+			wantError(t, "beside "+suffix, err, path+suffix+" is in the way")
+		})
+	}
+	path := newPath(t) // whose server still runs
+	mustCreate(t, open(t, path), "a")
+	for _, suffix := range []string{"", logSuffix, indexSuffix} {
+		if err := os.Rename(path+suffix, path+"2"+suffix); err != nil {
 			t.Fatal(err)
 		}
-		return path
 	}
+	_, err := schema.Restore(t.Context(), path, backupOf(t))
+	wantError(t, "while a server runs", err, "a server or a command has it open")
+}
+
+// TestRestore checks which identifiers follow in a restored database.
+func TestRestore(t *testing.T) {
+	deleted, lost := atRest(t, "a", "b", "c", "d", "e"), atRest(t, "a", "b", "c")
+	sqlOn(t, deleted, "DELETE FROM notes WHERE id > 3")
+	sqlOn(t, lost, "DELETE FROM sqlite_sequence")
 	for what, c := range map[string]struct {
-		path, backup string
-		last         int64  // the last identifier that was given
-		refused      string // by Open, or ""
+		from string
+		last int64 // the last identifier that was given
+		want ledger
 	}{
-		"last rows deleted":  {deleted, three, 5, ""},
-		"sequence lost":      {lost, three, 4, ""},
-		"damaged":            {damaged, three, 3 + farAbove, ""},
-		"made anew":          {atRest(t), three, 3 + farAbove, ""},
-		"none":               {newPath(t), three, 3 + farAbove, ""},
-		"none, empty backup": {newPath(t), none, farAbove, ""},
-		"empty backup":       {atRest(t, "a"), none, 1, ""},
-		"killed":             {beside(func(string) error { return nil }), three, 20, ""},
-		"unreadable": {beside(func(path string) error {
-			return os.WriteFile(path, bytes.Repeat([]byte("junk"), 4096), 0o600)
-		}), three, 20, ""},
-		"journal": {beside(func(path string) error { // of a file that is gone
-			return errors.Join(os.Rename(path+"-wal", path+"-journal"), os.Remove(path))
-		}), three, 3 + farAbove, ""},
-		"missing": {beside(os.Remove), three, 3 + farAbove, "is missing or empty, but its log"},
-		"renamed": {beside(func(path string) error { // by hand, or by a restore killed then
-			return os.Rename(backupOf(t, "other"), path)
-		}), three, 3 + farAbove, "is a backup, but its log"},
+		"backup":            {backupOf(t, "a", "b", "c"), 3, ledger{1: "a", 2: "b", 3: "c"}},
+		"empty":             {backupOf(t), 0, ledger{}},
+		"last rows deleted": {deleted, 5, ledger{1: "a", 2: "b", 3: "c"}},
+		"sequence lost":     {lost, 3, ledger{1: "a", 2: "b", 3: "c"}},
 	} {
-		if c.refused != "" {
-			wantUnchanged(t, c.path, func() {
-				_, err := schema.Open(t.Context(), c.path, db.Options{})
-				wantError(t, what+": Open", err, c.refused)
-				_, err = schema.Restore(t.Context(), c.path, c.backup, false)
-				wantError(t, what+": Restore without force", err, c.path)
-			})
+		path := newPath(t)
+		r, err := schema.Restore(t.Context(), path, c.from)
+		last := c.last + 1_000_000_000
+		if err != nil || r.Rows[0].LastID != last || r.Rows[1].LastID != 0 {
+			t.Errorf("%s: got %+v, error %v, want the last identifier %d", what, r, err, last)
 		}
-		r, err := schema.Restore(t.Context(), c.path, c.backup, true)
-		if err != nil || r.Rows[0].LastID != c.last || r.Rows[1].LastID != 0 {
-			t.Errorf("%s: got %+v, error %v, want the last identifier %d", what, r, err, c.last)
-		}
-		wantFiles(t, c.path, "notes.db", "notes.db-lock")
-		want := ledger{c.last + 1: "next"}
-		if c.backup == three {
-			want[1], want[2], want[3] = "a", "b", "c"
-		}
-		d := open(t, c.path)
+		wantFiles(t, path, "notes.db", "notes.db-lock")
+		d := open(t, path)
 		mustCreate(t, d, "next")
-		if got := walk(t, d); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: got %v, want %v", what, got, want)
+		c.want[last+1] = "next"
+		if got := walk(t, d); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: got %v, want %v", what, got, c.want)
 		}
 	}
 }
@@ -217,7 +193,9 @@ func TestKill(t *testing.T) {
 				t.Fatalf("got %d notes and the end of the child's output, want 50", n)
 			}
 		}
-		l.check(t, mustBackup(t, path, newPath(t)).Path)
+		to := newPath(t)
+		mustBackup(t, path, to)
+		l.check(t, to)
 		if err := c.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
