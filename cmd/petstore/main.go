@@ -39,8 +39,8 @@ func main() {
 	}
 	os.Exit(run(server.UntilSignal(context.Background()), os.Args[1:], &environment{
 		variables:   variables,
-		stdout:      &server.Printer{Writer: os.Stdout},
-		stderr:      &server.Printer{Writer: os.Stderr, Limit: server.MaxLine},
+		stdout:      &server.Filter{Writer: os.Stdout},
+		stderr:      &server.Filter{Writer: os.Stderr, Limit: server.MaxLine},
 		terminal:    isTerminal(os.Stderr),
 		interactive: isTerminal(os.Stdin) && isTerminal(os.Stdout) && isTerminal(os.Stderr),
 		root:        os.Geteuid() == 0,
@@ -56,7 +56,7 @@ const stopTime = 12 * time.Second
 // environment is what a command gets from the system and from run.
 type environment struct {
 	variables      map[string]string
-	stdout, stderr *server.Printer
+	stdout, stderr *server.Filter
 	terminal       bool           // stderr is a terminal
 	interactive    bool           // stdin, stdout and stderr are terminals
 	root           bool           // the process may change any file

@@ -229,7 +229,7 @@ func runHere(ctx context.Context, args string, env environment) (status int, std
 	defer cancel()
 	var out bytes.Buffer
 	env.variables = map[string]string{keysVariable: program.Key}
-	env.stdout, env.stderr = &server.Printer{Writer: io.Discard}, &server.Printer{Writer: &out}
+	env.stdout, env.stderr = &server.Filter{Writer: io.Discard}, &server.Filter{Writer: &out}
 	env.exitAfter = func(time.Duration, int) {}
 	status = run(ctx, strings.Fields(args), &env)
 	return status, out.String()

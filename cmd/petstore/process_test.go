@@ -102,7 +102,7 @@ func unread(t *testing.T, args, until, want string, fail func(url string)) {
 		t.Fatal(err)
 	}
 	pipe, in := io.Pipe()
-	ended, out := make(chan string, 2), &server.Printer{Writer: in}
+	ended, out := make(chan string, 2), &server.Filter{Writer: in}
 	env := &environment{
 		variables: map[string]string{keysVariable: program.Key, "PETSTORE_STROE": "misspelt"},
 		stdout:    out, stderr: out, sockets: []net.Listener{l},
@@ -190,7 +190,7 @@ func TestBackground(t *testing.T) {
 			}
 			cancel()
 		}
-		discard := &server.Printer{Writer: io.Discard}
+		discard := &server.Filter{Writer: io.Discard}
 		env := &environment{stdout: discard, stderr: discard, sockets: []net.Listener{l}, exitAfter: func(time.Duration, int) {}}
 		env.store.Open = func(context.Context, string, db.Options) (store.Store, error) { return hung{st, forget}, nil }
 		cfg := serveConfig{server: server.Options{MaxConnections: 1}}
@@ -223,7 +223,7 @@ func TestTerminal(t *testing.T) {
 	}
 	wantExit(t, cmd, syscall.SIGINT, "<nil>") // without the drain
 
-	discard := &server.Printer{Writer: io.Discard}
+	discard := &server.Filter{Writer: io.Discard}
 	st, env := memory.New(), &environment{terminal: true, stdout: discard, logger: slog.New(slog.DiscardHandler)}
 	err = offerKey(t.Context(), env, st, "http://127.0.0.1/v1")
 	if all, err2 := st.Keys(t.Context()); errors.Join(err, err2) != nil || len(all) > 0 {

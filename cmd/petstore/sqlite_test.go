@@ -25,7 +25,7 @@ func TestLastWordOnFile(t *testing.T) {
 	t.Parallel()
 	broken, done := errors.New("broken"), fmt.Errorf("it was written, but %w", db.ErrUnsynced)
 	var stderr strings.Builder
-	env := &environment{logger: server.NewLogger(&server.Printer{Writer: &stderr}, slog.LevelInfo, false)}
+	env := &environment{logger: server.NewLogger(&server.Filter{Writer: &stderr}, slog.LevelInfo, false)}
 	_ = env.store.Set("sqlite:pets.db")
 	for want, report := range map[error]db.Report{done: {}, nil: {Altered: broken}} {
 		work := func(string) (db.Report, error) { return report, want }

@@ -1,12 +1,6 @@
-// Package keys creates API keys and authenticates their tokens. A Store keeps only hashes:
-//
-//	key, token, err := keys.New("key", "nightly import", false, time.Now(), 0)
-//	err = store.CreateKey(ctx, key) // show the token now, since nothing keeps it
-//	...
-//	keyring := keys.NewKeyring(store, nil)
-//	key, err = keyring.Authenticate(ctx, token)
-//
-// A revoked key works for at most 5 s more. A failure of the store never makes a token Unauthorized.
+// Package keys creates API keys and authenticates their tokens. A Store keeps only hashes, so a token
+// must be shown when its key is created. A revoked key works for at most 5 s more. A failure of the
+// store never makes a token Unauthorized.
 package keys
 
 import (
@@ -89,9 +83,9 @@ var form = regexp.MustCompile(`^([a-z][a-z0-9]*_([0-9A-Za-z]{8})_[0-9A-Za-z]{30}
 // Pattern matches a token with a prefix and also the beginning of one, to keep both out of a log.
 func Pattern(prefix string) *regexp.Regexp { return regexp.MustCompile(prefix + `_\w+`) }
 
-// New returns a new key and its token, which no store keeps. The prefix of the token is a word of a-z and
-// 0-9, which begins with a letter. A lifetime of 0 means that the key does
-// not expire. New fails unless name has 1 to 100 printable characters and lifetime is not negative.
+// New returns a new key and its token, which no store keeps. A lifetime of 0 means that the key does not
+// expire. New fails unless name has 1 to 100 printable characters, lifetime is not negative, and prefix
+// is a letter a-z, perhaps with more letters and digits.
 func New(prefix, name string, readOnly bool, now time.Time, lifetime time.Duration) (Key, string, error) {
 	unprintable := strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 	if n := utf8.RuneCountInString(name); n < 1 || n > 100 || unprintable || !utf8.ValidString(name) {
@@ -104,18 +98,21 @@ func New(prefix, name string, readOnly bool, now time.Time, lifetime time.Durati
 	id := random[:8]
 	body := prefix + "_" + id + "_" + random[8:38]
 	token := body + checksum(body)
-	k := Key{ID: id, Name: name, Hash: Hash(token), ReadOnly: readOnly, CreatedAt: now.UTC().Truncate(time.Second)}
+	if _, ok := tokenID(token); !ok {
+		return Key{}, "", errors.New("the prefix of a key must be a letter a-z, perhaps with more letters and digits")
+	}
+	k := Key{ID: id, Name: name, Hash: hash(token), ReadOnly: readOnly, CreatedAt: now.UTC().Truncate(time.Second)}
 	if lifetime > 0 {
 		k.ExpiresAt = k.CreatedAt.Add(lifetime).Truncate(time.Second)
 	}
 	return k, token, nil
 }
 
-// Hash returns the hash of a token, which stores keep.
-func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
+// hash returns the hash of a token, which stores keep.
+func hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
-// ID returns the key ID in a token, if the token has a valid form and checksum.
-func ID(token string) (id string, ok bool) {
+// tokenID returns the key ID in a token, if the token has a valid form and checksum.
+func tokenID(token string) (id string, ok bool) {
 	parts := form.FindStringSubmatch(token)
 	if parts == nil || checksum(parts[1]) != parts[3] {
 		return "", false

@@ -58,7 +58,7 @@ func NewKeyring(store Store, fixed []string) *Keyring {
 		used:    map[string]time.Time{},
 	}
 	for i, token := range fixed {
-		k.fixed = append(k.fixed, Key{ID: fmt.Sprintf("fixed-%d", i+1), Hash: Hash(token)})
+		k.fixed = append(k.fixed, Key{ID: fmt.Sprintf("fixed-%d", i+1), Hash: hash(token)})
 	}
 	return k
 }
@@ -67,13 +67,13 @@ func NewKeyring(store Store, fixed []string) *Keyring {
 // has expired or was revoked; in the last two cases it has a message, and the key is returned
 // too. Any other error means that the store failed and the token could not be checked.
 func (k *Keyring) Authenticate(ctx context.Context, token string) (Key, error) {
-	hash := Hash(token)
+	hash := hash(token)
 	for _, f := range k.fixed {
 		if subtle.ConstantTimeCompare(f.Hash[:], hash[:]) == 1 {
 			return f, nil
 		}
 	}
-	id, ok := ID(token)
+	id, ok := tokenID(token)
 	if !ok {
 		return Key{}, errUnknown
 	}

@@ -22,8 +22,8 @@ func TestNew(t *testing.T) {
 	parts := map[string]bool{} // IDs and secrets
 	for i := range 400 {
 		got, token, err := New("key", "someone", i%2 == 0, noon.Add(999*time.Millisecond).In(time.FixedZone("east", 3600)), 90*time.Minute+time.Millisecond)
-		want := Key{Name: "someone", Hash: Hash(token), ReadOnly: i%2 == 0, CreatedAt: noon, ExpiresAt: noon.Add(90 * time.Minute)}
-		if want.ID, _ = ID(token); err != nil || want.ID == "" || got != want {
+		want := Key{Name: "someone", Hash: hash(token), ReadOnly: i%2 == 0, CreatedAt: noon, ExpiresAt: noon.Add(90 * time.Minute)}
+		if want.ID, _ = tokenID(token); err != nil || want.ID == "" || got != want {
 			t.Fatalf("got %+v, token %q, error %v, want %+v", got, token, err, want)
 		}
 		if Pattern("key").FindString(token) != token || !Pattern("key").MatchString(token[:20]) {
@@ -46,6 +46,11 @@ func TestNew(t *testing.T) {
 			t.Errorf("%q: got token %q, error %v, want valid: %v", name, token, err, valid)
 		}
 	}
+	for _, prefix := range []string{"", "1k", "k_k", "K", "k*"} {
+		if _, token, err := New(prefix, "someone", false, noon, 0); err == nil || token != "" {
+			t.Errorf("the prefix %q: got token %q, error %v, want an error", prefix, token, err)
+		}
+	}
 	if _, token, err := New("key", "someone", false, noon, -1); err == nil || token != "" {
 		t.Errorf("with a negative lifetime: got token %q, error %v, want an error", token, err)
 	}
@@ -55,7 +60,7 @@ func TestID(t *testing.T) {
 	zeros := strings.Repeat("0", 36)
 	sealed := func(body string) string { return body + checksum(body) }
 	token := sealed("key_abcdefgh_" + zeros[:30])
-	if id, ok := ID(token); !ok || id != "abcdefgh" || checksum("123456789") != "3jZRME" { // they never change
+	if id, ok := tokenID(token); !ok || id != "abcdefgh" || checksum("123456789") != "3jZRME" { // they never change
 		t.Errorf("ID: got %q, %v, want abcdefgh", id, ok)
 	}
 	for _, junk := range []string{
@@ -64,8 +69,8 @@ func TestID(t *testing.T) {
 		sealed("key_abc\x00defg_" + zeros[:30]), sealed("key_abcdefg_" + zeros[:30]),
 		sealed("key_abcdefgh__" + zeros[:29]), sealed(strings.ToUpper("key_abcdefgh_") + zeros[:30]),
 	} {
-		if id, ok := ID(junk); ok || id != "" {
-			t.Errorf("ID(%q): got %q, %v, want none", junk, id, ok)
+		if id, ok := tokenID(junk); ok || id != "" {
+			t.Errorf("tokenID(%q): got %q, %v, want none", junk, id, ok)
 		}
 	}
 }

@@ -26,9 +26,9 @@ func NewLogger(out io.Writer, level slog.Level, asJSON bool) *slog.Logger {
 // messages of this size (RFC 5424, section 6.1).
 const MaxLine = 2 << 10
 
-// Printer is a writer that hides secrets, replaces characters that could control a terminal or
+// Filter is a writer that hides secrets, replaces characters that could control a terminal or
 // change the direction of text, cuts long lines, and reports when writing has failed.
-type Printer struct {
+type Filter struct {
 	io.Writer
 	Limit   int            // maximum bytes of one Write; 0 for no limit
 	pattern *regexp.Regexp // of secrets; nil for none
@@ -39,14 +39,14 @@ type Printer struct {
 }
 
 // Hide makes p hide secrets, and what matches pattern.
-func (p *Printer) Hide(pattern *regexp.Regexp, secrets []string) {
+func (p *Filter) Hide(pattern *regexp.Regexp, secrets []string) {
 	p.pattern = pattern
 	for _, secret := range slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) }) {
 		p.secrets = append(p.secrets, []byte(secret))
 	}
 }
 
-func (p *Printer) Write(text []byte) (int, error) {
+func (p *Filter) Write(text []byte) (int, error) {
 	p.since.CompareAndSwap(nil, new(time.Now()))
 	p.failed.Store(nil)
 	_, err := p.Writer.Write(p.shorten(p.clean(text)))
@@ -60,7 +60,7 @@ func (p *Printer) Write(text []byte) (int, error) {
 
 // Blocked reports whether nothing could be written for 5 s. It retries what failed, because a
 // server that is not ready may have nothing else to write.
-func (p *Printer) Blocked() bool {
+func (p *Filter) Blocked() bool {
 	if failed := p.failed.Swap(nil); failed != nil {
 		_, _ = p.Write(*failed) // which records the error
 	}
@@ -69,7 +69,7 @@ func (p *Printer) Blocked() bool {
 }
 
 // clean hides secrets, and replaces all but visible characters, line feeds and tabs.
-func (p *Printer) clean(text []byte) []byte {
+func (p *Filter) clean(text []byte) []byte {
 	if p.pattern != nil && p.pattern.Match(text) {
 		text = p.pattern.ReplaceAllLiteral(text, []byte("REDACTED"))
 	}
@@ -105,7 +105,7 @@ func visible(r rune) rune {
 // shorten returns text if it has at most limit bytes. Otherwise it cuts the long strings of a
 // JSON object, or the middle of any other text. The text must be clean: a part of a secret
 // would not be recognised.
-func (p *Printer) shorten(text []byte) []byte {
+func (p *Filter) shorten(text []byte) []byte {
 	if p.Limit == 0 || len(text) <= p.Limit {
 		return text
 	}

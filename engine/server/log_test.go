@@ -15,7 +15,7 @@ import (
 
 var pattern = regexp.MustCompile(`key_\w+`)
 
-func TestPrinter(t *testing.T) {
+func TestFilter(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"Zoë 🐕\t\n": "Zoë 🐕\t\n", "\x1b[31mred": "\ufffd[31mred", "a\u202eb": "a\ufffdb", "'\r": "'\ufffd",
@@ -23,7 +23,7 @@ func TestPrinter(t *testing.T) {
 		"key_abc, first-and-more, first": "REDACTED, REDACTED, REDACTED",
 	} {
 		var out bytes.Buffer
-		p := &Printer{Writer: &out}
+		p := &Filter{Writer: &out}
 		p.Hide(pattern, []string{"first", "first-and-more"})
 		if n, err := fmt.Fprint(p, text); n != len(text) || err != nil || out.String() != want {
 			t.Errorf("%q: got %d, error %v, %q, want %q", text, n, err, &out, want)
@@ -41,7 +41,7 @@ func TestLongLines(t *testing.T) {
 	} {
 		for _, asJSON := range []bool{true, false} {
 			var out bytes.Buffer
-			p := &Printer{Writer: &out, Limit: MaxLine}
+			p := &Filter{Writer: &out, Limit: MaxLine}
 			p.Hide(pattern, []string{fixed})
 			long := strings.Repeat(odd, 10_000/len(odd))
 			log := NewLogger(p, slog.LevelInfo, asJSON)
@@ -88,7 +88,7 @@ func TestBlocked(t *testing.T) {
 	for name, w := range map[string]*stuck{"hangs": {hang: 10 * time.Second}, "fails": {fail: 10 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
 			w.begin = time.Now()
-			log := &Printer{Writer: w}
+			log := &Filter{Writer: w}
 			go fmt.Fprintln(log, "a line")
 			for second := range 12 {
 				time.Sleep(time.Until(w.begin.Add(time.Duration(second)*time.Second + time.Millisecond)))

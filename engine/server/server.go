@@ -1,16 +1,6 @@
 // Package server runs a process that serves an http.Handler: TLS, limits of connections, an
-// admin address, signals, graceful shutdown, and a log that hides secrets.
-//
-//	s, err := server.New(server.Options{
-//		Handler: handler, Stopping: handler.Stopping, Listeners: listeners,
-//		MaxConnections: server.DefaultMaxConnections, Drain: 5 * time.Second,
-//		Logger: logger, Metrics: prometheus.DefaultRegisterer,
-//	})
-//	...
-//	err = s.Run(server.UntilSignal(ctx))
-//
-// At shutdown, requests in flight have 9 s to complete. Clients that send or read too slowly
-// are disconnected.
+// admin address, signals, graceful shutdown, and a log that hides secrets. At shutdown, requests
+// in flight have 9 s to complete. Clients that send or read too slowly are disconnected.
 package server
 
 import (
@@ -49,27 +39,27 @@ const (
 
 	adminConnections      = 32
 	DefaultMaxConnections = 1000
-	DefaultReadTimeout    = 4 * time.Second
+	defaultReadTimeout    = 4 * time.Second
 )
 
-// Options configures a Server. Fields are required unless they say otherwise.
+// Options configures a Server. All but Handler and Listeners may be zero.
 type Options struct {
 	Handler        http.Handler   // must set Connection: close if it leaves a body unread; hijacked connections are not counted
 	Listeners      []net.Listener // where Handler is served
-	MaxConnections int            // how many may be open, less if the process may not open as many files; others wait
-	ReadTimeout    time.Duration  // for reading a request; each connection may hold MaxBody until then; 0 means DefaultReadTimeout
+	MaxConnections int            // how many may be open, less if the process may not open as many files; others wait; 0 means DefaultMaxConnections
+	ReadTimeout    time.Duration  // for reading a request; each connection may hold MaxBody until then; 0 means 4 s
 	Drain          time.Duration  // how long to keep serving after SIGTERM or SIGHUP
 	Stopping       func()         // called when the server begins to stop; responses should then have Connection: close
-	Failed         <-chan error   // receives a permanent failure, which ends the server; may be nil
+	Failed         <-chan error   // receives a permanent failure, which ends the server
 
 	CertFile, KeyFile string // PEM files for HTTPS; empty for HTTP
 
 	Admin    net.Listener        // where metrics, probes and profiles are served; nil for none
-	Gatherer prometheus.Gatherer // of the metrics
+	Gatherer prometheus.Gatherer // of the metrics; nil means prometheus.DefaultGatherer
 	Profiles bool                // serve /debug/pprof/ at Admin
 
-	Logger  *slog.Logger
-	Metrics prometheus.Registerer // for metrics of connections and of the certificate
+	Logger  *slog.Logger          // nil for none
+	Metrics prometheus.Registerer // for metrics of connections and of the certificate; nil for none
 }
 
 // Server serves a handler.
@@ -82,7 +72,13 @@ type Server struct {
 
 // New returns a Server. It fails if the certificate cannot be used.
 func New(o Options) (*Server, error) {
-	o.ReadTimeout = cmp.Or(o.ReadTimeout, DefaultReadTimeout)
+	o.ReadTimeout = cmp.Or(o.ReadTimeout, defaultReadTimeout)
+	o.MaxConnections = cmp.Or(o.MaxConnections, DefaultMaxConnections)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Gatherer = cmp.Or(o.Gatherer, prometheus.DefaultGatherer)
+	if o.Stopping == nil {
+		o.Stopping = func() {}
+	}
 	s := &Server{options: o, connections: make(chan struct{}, maxConnections(o))}
 	shutdown := make(chan struct{})
 	for _, l := range o.Listeners {

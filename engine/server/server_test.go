@@ -2,7 +2,6 @@ package server
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,11 +64,7 @@ func newServer(t *testing.T, o Options) (*Server, *testHandler) {
 	h := &testHandler{running: make(chan struct{}, 1), done: make(chan struct{})}
 	registry := prometheus.NewRegistry()
 	o.Handler, o.Stopping = h, func() { h.stopping.Store(true) }
-	o.MaxConnections = cmp.Or(o.MaxConnections, DefaultMaxConnections)
 	o.Metrics, o.Gatherer = registry, registry
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
 	s, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -175,6 +170,27 @@ func roundTrip(conn net.Conn, data string) http.Response {
 
 func request(line string, headers ...string) string {
 	return fmt.Sprintf("%s HTTP/1.1\r\nHost: x\r\n%s\r\n", line, strings.Join(headers, ""))
+}
+
+// TestDefaults checks a server with only a handler and addresses.
+func TestDefaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conns, admin := newPipes(), newPipes()
+		s, err := New(Options{Handler: new(testHandler), Listeners: []net.Listener{conns}, Admin: admin})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		r := &running{T: t, begin: time.Now(), ended: make(chan error, 1)}
+		go func() { r.ended <- s.Run(ctx) }()
+		for path, l := range map[string]pipes{"/ok": conns, "/metrics": admin} {
+			if got := roundTrip(r.dialAt(l), request("GET "+path)).StatusCode; got != 200 {
+				t.Errorf("%s: got status %d, want 200", path, got)
+			}
+		}
+		cancel()
+		r.wantEnd(0, nil)
+	})
 }
 
 var sigterm = Interrupted{syscall.SIGTERM}

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"example.com/petstore/engine/keys"
 	"example.com/petstore/engine/server"
 	"example.com/petstore/gen"
@@ -62,8 +60,7 @@ func newSuite(t *testing.T, address string) *suite {
 		url: serve(t, st) + example.Base(), address: example.Base(), key: token(false, 0), otherKey: token(false, 0),
 		readOnlyKey: token(true, 0), expiredKey: token(false, time.Minute), revokedKey: token(false, 0),
 	}
-	revoked, _ := keys.ID(s.revokedKey)
-	if _, err := st.RevokeKey(t.Context(), revoked, time.Now()); err != nil {
+	if _, err := st.RevokeKey(t.Context(), strings.Split(s.revokedKey, "_")[1], time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -79,8 +76,7 @@ func serve(t *testing.T, st store.Store) string {
 		t.Fatal(err)
 	}
 	srv, err := server.New(server.Options{
-		Handler: h, Stopping: h.Stopping, Listeners: []net.Listener{l}, MaxConnections: server.DefaultMaxConnections,
-		Logger: log, Metrics: prometheus.NewRegistry(),
+		Handler: h, Stopping: h.Stopping, Listeners: []net.Listener{l}, Logger: log,
 	})
 	if err != nil {
 		t.Fatal(err)

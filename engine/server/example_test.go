@@ -1,0 +1,45 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"example.com/petstore/engine/server"
+)
+
+// A server answers requests until it has drained.
+func Example() {
+	l, err := server.Listen("127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	hello := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") }
+	s, err := server.New(server.Options{
+		Handler: http.HandlerFunc(hello), Listeners: []net.Listener{l}, Drain: 100 * time.Millisecond,
+		Stopping: func() { fmt.Println("draining") },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background()) // a program uses UntilSignal
+	go func() {
+		r, err := http.Get(server.URL(l.Addr(), false))
+		if err != nil {
+			log.Fatal(err)
+		}
+		body, _ := io.ReadAll(r.Body)
+		fmt.Printf("%s", body)
+		cancel(server.Interrupted{Signal: syscall.SIGTERM})
+	}()
+	fmt.Println(s.Run(ctx))
+	// Output:
+	// hello
+	// draining
+	// <nil>
+}
