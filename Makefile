@@ -129,7 +129,8 @@ BREAKING := go run $(OASDIFF) breaking --fail-on WARN --severity-levels $(CONTRA
 	--err-ignore $(CONTRACT)/breaking-exceptions.txt --warn-ignore $(CONTRACT)/breaking-exceptions.txt
 breaking: ## fail if openapi.yaml breaks clients of the specification or of the last release
 	@$(BREAKING) $(CONTRACT)/specification.yaml openapi.yaml
-	@mkdir -p .bin; tag=$$(git describe --tags --match 'v*' --abbrev=0 2>/dev/null) || exit 0; git show "$$tag:openapi.yaml" >.bin/released.yaml && $(BREAKING) .bin/released.yaml openapi.yaml
+	@tag=$$(git describe --tags --match 'v*' --abbrev=0 HEAD~ 2>/dev/null) || { echo 'There is no earlier release to compare with.'; exit 0; }; \
+	mkdir -p .bin && git show "$$tag:openapi.yaml" >.bin/released.yaml && $(BREAKING) .bin/released.yaml openapi.yaml
 
 contract: ## test the service, or the server at URL (with or without /v1) with KEY, against the contract
 	go test -count=1 $(if $(URL),-run TestContract) ./internal/proof/contract
@@ -176,7 +177,7 @@ package: build ## build the .deb for this machine in .bin/dist
 	@$(MAKE) --no-print-directory pack PROGRAM=$(BIN) ARCH=$$(go env GOARCH)
 
 pack:
-	@mkdir -p .bin/dist && export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || date -r .github/CHANGELOG.md +%s) && \
+	@mkdir -p .bin/dist && export SOURCE_DATE_EPOCH=$$(git log -1 --no-show-signature --format=%ct 2>/dev/null || date -r .github/CHANGELOG.md +%s) && \
 	GOOS= GOARCH= go run $(NFPM) package --config deploy/package/nfpm.yaml --packager deb --target .bin/dist
 
 release: need-version ## build archives, packages, SBOMs and checksums in .bin/dist

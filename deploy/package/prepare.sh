@@ -13,7 +13,7 @@ chmod -R u=rwX,go=rX "$out/deploy"
 GOOS='' GOARCH='' CGO_ENABLED=0 go run -trimpath ./cmd/petstore completion bash >"$out/petstore.bash"
 for page in petstore petstore-run; do gzip -9nc deploy/package/$page.1 >"$out/$page.1.gz"; done
 printf 'petstore (%s) stable; urgency=medium\n\n  * .github/CHANGELOG.md in the source lists the changes.\n\n -- Pet Store maintainers <petstore@example.com>  %s\n' \
-	"$VERSION" "$(git log -1 --format=%cD 2>/dev/null || date -R -r .github/CHANGELOG.md)" | gzip -9n >"$out/changelog.gz"
+	"$VERSION" "$(git log -1 --no-show-signature --format=%cD 2>/dev/null || date -R -r .github/CHANGELOG.md)" | gzip -9n >"$out/changelog.gz"
 
 licenses() { # NAME FOLDER
 	find "$2" -maxdepth 1 -type f | grep -iE '/(licen[cs]es?|copying|notice|patents)[^/]*$' | sort | while read -r file; do

@@ -18,7 +18,7 @@ elif [ "$(git rev-parse --is-shallow-repository 2>/dev/null)" = false ]; then
 else
 	versions=$(sed -n 's/^## v*\([^ ]*\).*/\1/p' .github/CHANGELOG.md)
 	format=%Y%m%d%H%M%S
-	date=$(git log -1 --date=format:$format --format=%cd 2>/dev/null || date -r .github/CHANGELOG.md +$format)
+	date=$(git log -1 --no-show-signature --date=format:$format --format=%cd 2>/dev/null || date -r .github/CHANGELOG.md +$format)
 	case $versions in
 	Unreleased) version=1.0.0~dev.$date ;;
 	Unreleased*) version=$(echo "$versions" | sed -n 2p)+$date ;;

@@ -79,9 +79,21 @@ later 11
 git tag v1.0.1
 later 0
 
+# A signed commit has a date, whatever git shows of signatures.
+cd "$1/shallow"
+printf '#!/bin/sh\ncat >/dev/null\nprintf "\\n[GNUPG:] SIG_CREATED x\\n" >&2\nprintf -- "-----BEGIN PGP SIGNATURE-----\\n\\n-----END PGP SIGNATURE-----\\n"\n' >"$1/gpg"
+chmod +x "$1/gpg"
+git -c user.name=x -c user.email=x -c gpg.program="$1/gpg" commit -qS --allow-empty -m signed
+git config gpg.program "$1/gpg"
+git config log.showSignature true
+sh "$script" | grep -E '^[0-9.]+(~dev\.|\+)20[0-9]{12}$'
+
 # Names of tags are no commands.
 cd "$1/theirs"
 chown -R 0 .
+git tag | xargs -r git tag -d
+git tag v1.0.0
+make breaking | grep 'no earlier release' # rather than with itself
 git -c user.name=x -c user.email=x commit -q --allow-empty -m x
 git tag "v9';id>pwned;'"
 if sh "$script" || make build; then exit 1; fi
