@@ -30,6 +30,7 @@ const (
 	testKey  = "the-key-of-the-tests"
 	oldKey   = "a-key-that-expired"
 	brokeKey = "a-key-that-fails"
+	readKey  = "a-key-that-reads"
 )
 
 // book is the Go type of the schema Book.
@@ -85,7 +86,7 @@ func (s *server) Authenticate(_ context.Context, key string) (Caller, error) {
 	case brokeKey:
 		return Caller{}, errors.New("no connection")
 	}
-	return Caller{ID: key, MayWrite: true}, nil
+	return Caller{ID: key, MayWrite: key != readKey}, nil
 }
 
 func (s *server) ErrorBody(kind fault.Kind, message string) any {

@@ -117,12 +117,12 @@ func TestSlowBody(t *testing.T) {
 
 // TestRateLimit checks that requests are limited by key or, without one, by address.
 func TestRateLimit(t *testing.T) {
-	const list, public, one, other = "/v1/books", "/v1/version", "192.0.2.1", "192.0.2.2"
+	const list, add, public, one, other = "GET /v1/books", "POST /v1/books", "GET /v1/version", "192.0.2.1", "192.0.2.2"
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Options{RateLimit: 0.4})
 		for _, test := range []struct {
 			wait               time.Duration
-			path, key, address string
+			send, key, address string
 			want               string // the status and Retry-After
 		}{
 			{0, list, "a", one, "200"},
@@ -130,18 +130,20 @@ func TestRateLimit(t *testing.T) {
 			{0, list, "b", one, "200"},
 			{2400 * time.Millisecond, list, "a", one, "429 3"},
 			{100 * time.Millisecond, list, "a", one, "200"},
+			{0, add, readKey, one, "403"},
+			{0, add, readKey, one, "429 3"},
 			{0, public, "a", one, "200"},
 			{0, public, "b", one, "429 3"},
 			{0, public, "a", other, "200"},
 		} {
 			time.Sleep(test.wait)
-			r := newRequest("GET "+test.path+"\nAuthorization: Bearer "+test.key, "")
+			r := newRequest(test.send+"\nAuthorization: Bearer "+test.key, "")
 			r.RemoteAddr = test.address + ":80"
 			w := do(s, r)
 			got := strings.TrimSpace(fmt.Sprint(w.Code, " ", w.Header().Get("Retry-After")))
 			assert(t, got == test.want, "%+v: got %s", test, got)
 		}
-		s.wantMetric(t, `requests_shed_total{reason="rate"} 3`)
+		s.wantMetric(t, `requests_shed_total{reason="rate"} 4`)
 	})
 }
 

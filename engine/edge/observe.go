@@ -77,7 +77,7 @@ func (h *Handler) logRequest(c echo.Context, routed *request, err error, start t
 	line.AddAttrs(
 		slog.String("method", r.Method),
 		slog.String("route", c.Path()),
-		slog.String("path", path[:min(len(path), 500)]), // leaves room for the error
+		slog.String("path", path), // whole: a part of a key would not be recognised
 		slog.Int("status", response.Status),
 		slog.Int64("bytes", response.Size),
 		slog.Int64("duration_us", now.Sub(start).Microseconds()),

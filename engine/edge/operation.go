@@ -69,7 +69,7 @@ func requestOf(ctx context.Context) *request {
 // the operation needs no key.
 func CallerOf(ctx context.Context) Caller { return requestOf(ctx).caller }
 
-// serve answers the request. It reads the body before it waits for a place, because the body may
+// serve answers the request. It reads the body before it waits for a slot, because the body may
 // arrive slowly, but rejects an invalid request only afterwards: a 503 comes before a 400.
 func (r *request) serve(ctx context.Context, generated echo.HandlerFunc) error {
 	if err := r.identify(ctx); err != nil {
@@ -80,6 +80,9 @@ func (r *request) serve(ctx context.Context, generated echo.HandlerFunc) error {
 		return err
 	}
 	defer r.h.inFlight.leave(r.client)
+	if err := r.authorize(); err != nil {
+		return err
+	}
 	invalid := r.read()
 	return r.h.inFlight.run(ctx, share, func() error {
 		if invalid != nil {
@@ -114,10 +117,16 @@ func (r *request) identify(ctx context.Context) error {
 		return fault.Wrap(fault.Unavailable, err)
 	}
 	r.caller, r.client = caller, caller.ID
-	if method := r.c.Request().Method; !caller.MayWrite && method != http.MethodGet && method != http.MethodHead {
-		return r.challenge("insufficient_scope", fault.New(fault.Forbidden, ""))
-	}
 	return nil
+}
+
+// authorize rejects a caller that may not write.
+func (r *request) authorize() error {
+	method := r.c.Request().Method
+	if r.op.public || r.caller.MayWrite || method == http.MethodGet || method == http.MethodHead {
+		return nil
+	}
+	return r.challenge("insufficient_scope", fault.New(fault.Forbidden, ""))
 }
 
 // challenge adds a WWW-Authenticate header (RFC 6750, section 3) to the response and returns err.
