@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -102,18 +103,35 @@ func (d *DB) Close() error {
 	close(d.jobs)
 	d.running.Wait()
 	d.checkpoint(0)
-	// Closing the connections copies the log into the file and ignores errors. After a failure, the log
-	// is left to the next process, unless only a file beside the database was replaced.
 	failure := d.faults.failure.Load()
-	if failure == nil || errors.Is(failure, errReplaced) && !d.faults.replaced(d.faults.path) {
+	if failure == nil {
 		return d.release()
 	}
+	if errors.Is(failure, errReplaced) && !d.faults.replaced(d.faults.path) { // only a file beside it was
+		return d.closeReplaced()
+	}
+	// The log is left to the next process: releasing the connections would copy it, and ignore errors.
 	select {
 	case err := <-d.faults.failed: // not delivered yet
 		return err
 	default:
 		return nil
 	}
+}
+
+// closeReplaced copies the log into the file. If the log has lost its name, it removes the index, which
+// would say that the log was taken away with what it holds; see checkFile.
+func (d *DB) closeReplaced() error {
+	var pages, copied int
+	err := d.writer.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(new(int), &pages, &copied)
+	if err != nil {
+		return err
+	}
+	err = d.release()
+	if err == nil && pages == copied && logTaken(d.file) {
+		err = os.Remove(d.file + indexSuffix)
+	}
+	return err
 }
 
 // release closes the connections, the writer last, and releases the lock.

@@ -60,7 +60,7 @@ func resolve(path string) (file string, err error) {
 
 // checkFile rejects a file that SQLite would open with the wrong log: one with hard links or that
 // is a mount, because the log's path depends on the name, and a missing file or a backup beside
-// the log of another database. An empty file counts as missing.
+// the log of another database, and without the log, if that was taken away. An empty file counts as missing.
 func checkFile(file string) error {
 	for _, suffix := range suffixes { // SQLite rejects links too, but does not say why
 		if info, err := os.Lstat(file + suffix); err == nil && !info.Mode().IsRegular() {
@@ -82,12 +82,24 @@ func checkFile(file string) error {
 	case holdsLog && isBackup(file):
 		return fmt.Errorf("it is a backup, but its log %s %w of the database that was there before",
 			file+logSuffix, db.ErrLoneLog)
+	case logTaken(file) && !missing && !isBackup(file):
+		return fmt.Errorf("its log %s was taken away, since the log's index %s is there; put the log back or, "+
+			"if it was empty or another program has copied it into the file, remove the index", file+logSuffix, file+indexSuffix)
 	case isMount(file):
 		return errMounted
 	case missing:
 		return fmt.Errorf("%w at %s", db.ErrNone, file)
 	}
 	return nil
+}
+
+// logTaken reports whether the log is missing, but not its index: SQLite makes the log first, and
+// removes the index first.
+func logTaken(file string) bool {
+	_, before := os.Stat(file + indexSuffix)
+	_, log := os.Stat(file + logSuffix)
+	_, after := os.Stat(file + indexSuffix)
+	return before == nil && errors.Is(log, fs.ErrNotExist) && after == nil
 }
 
 // isBackup reports whether the file uses no write-ahead log, like a backup never opened. See

@@ -243,6 +243,35 @@ func TestReplacedFile(t *testing.T) {
 	}
 }
 
+// TestLogTaken takes the log of a killed process away. Nothing opens the file, until the log is back, or its
+// index is gone, too. A restored file needs no log.
+func TestLogTaken(t *testing.T) {
+	path, l := killed(t)
+	if err := os.Rename(path+"-wal", path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	wantUnchanged(t, path, func() {
+		_, openErr := schema.Open(t.Context(), path, db.Options{})
+		readErr := schema.Read(t.Context(), path, nil)
+		_, verifyErr := schema.Verify(t.Context(), path)
+		_, backupErr := schema.Backup(t.Context(), path, newPath(t), false)
+		for _, err := range []error{openErr, readErr, verifyErr, backupErr} {
+			wantError(t, "without the log", err, path+"-wal was taken away")
+		}
+	})
+	if err := os.Rename(path+".away", path+"-wal"); err != nil {
+		t.Fatal(err)
+	}
+	l.check(t, path)
+	if err := errors.Join(os.Remove(path+"-wal"), os.Remove(path+"-shm")); err != nil { // copied by l.check
+		t.Fatal(err)
+	}
+	l.check(t, path)
+	restored := backupOf(t, "a")
+	mustWrite(t, restored+"-shm", "")
+	mustCreate(t, open(t, restored), "b")
+}
+
 // damageLeaf overwrites the last leaf page of a table or an index.
 func damageLeaf(t testing.TB, path, name string) {
 	t.Helper()
