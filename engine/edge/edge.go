@@ -63,21 +63,21 @@ type Caller struct {
 	MayWrite bool   // may use methods other than GET and HEAD
 }
 
-// Options configures a Handler. Zero values are fine.
+// Options configures a Handler. The zero value serves, but logs and measures nothing.
 type Options struct {
-	Name           string // of the realm of challenges
-	Logger         *slog.Logger
-	LogBlocked     func() bool // reports whether the log cannot be written; may be nil
-	Metrics        prometheus.Registerer
-	URL            string        // where the handler is served, such as http://127.0.0.1:8080; may be empty
-	PublicURL      string        // public URI of the base path; may be empty
-	TrustedProxies []net.IPNet   // their X-Forwarded-For is trusted; on Unix sockets it always is
-	MaxBody        int64         // bytes of a request body; 0 means DefaultMaxBody
-	Timeout        time.Duration // of an operation; 0 means DefaultTimeout
-	MaxInFlight    int           // requests in flight; 0 means DefaultMaxInFlight
-	RateLimit      float64       // requests per second per key; 0 means no limit
-	AllowOrigins   []string      // of web pages that may use the operations (CORS); * matches anything
-	Docs           Docs          // the documentation page
+	Name           string                // of the realm of challenges
+	Logger         *slog.Logger          // nil for no log
+	LogBlocked     func() bool           // reports whether the log cannot be written; may be nil
+	Metrics        prometheus.Registerer // nil for no metrics
+	URL            string                // where the handler is served, such as http://127.0.0.1:8080; may be empty
+	PublicURL      string                // public URI of the base path; may be empty
+	TrustedProxies []net.IPNet           // their X-Forwarded-For is trusted; on Unix sockets it always is
+	MaxBody        int64                 // bytes of a request body; 0 means DefaultMaxBody
+	Timeout        time.Duration         // of an operation; 0 means DefaultTimeout
+	MaxInFlight    int                   // requests in flight; 0 means DefaultMaxInFlight
+	RateLimit      float64               // requests per second per key; 0 means no limit
+	AllowOrigins   []string              // of web pages that may use the operations (CORS); * matches anything
+	Docs           Docs                  // the documentation page
 }
 
 // Defaults of the limits in Options.
@@ -121,7 +121,7 @@ func New(document *Document, service Service, o Options) (*Handler, error) {
 		h.rates = middleware.NewRateLimiterMemoryStore(rate.Limit(o.RateLimit)) // the burst is the same, rounded up
 	}
 	h.echo.HTTPErrorHandler = h.writeError
-	h.echo.Binder = h
+	h.echo.Binder = binder{h.inFlight}
 	h.echo.IPExtractor = clientAddress(o.TrustedProxies)
 	if err := h.routes(); err != nil {
 		return nil, err
