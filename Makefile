@@ -38,6 +38,9 @@ NO_CC  := No race detector: it needs a C compiler. On Debian: apt-get install gc
 endif
 GOTEST += -tags '$(subst $(space),$(comma),$(strip $(TAGS)))' -timeout 10m
 
+# The second service is a module of its own, which ./... leaves out.
+EXAMPLE  := engine/example
+
 NPM_CI   := npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 CONTRACT := internal/proof/contract
 LINTERS  := $(CONTRACT)/linters
@@ -64,6 +67,7 @@ test: export TZ := Asia/Kathmandu
 test: ## run all tests, with PostgreSQL, Chromium and strace if installed
 	@$(info tags: $(or $(strip $(TAGS)),none) (CONTRIBUTING.md says what each needs))$(if $(NO_CC),$(info $(NO_CC)))
 	$(GOTEST) ./...
+	cd $(EXAMPLE) && $(GOTEST) ./...
 
 test-next: ## run vet and the tests that need nothing but Go with the newer release of Go
 	GOTOOLCHAIN=$(NEXT_GO) go vet ./...
@@ -71,27 +75,30 @@ test-next: ## run vet and the tests that need nothing but Go with the newer rele
 
 generate: ## write gen/ from openapi.yaml
 	go generate ./gen/...
+	cd $(EXAMPLE) && go generate ./gen/...
 
 # Copies what is not generated to .bin/drift, by an index of its own, and generates the rest there.
 drift: ## fail if gen/ is not up to date with openapi.yaml
 	@git clean -qfdx .bin/drift
 	@export GIT_DIR="$$(git rev-parse --absolute-git-dir)" GIT_WORK_TREE="$$PWD" && export GIT_INDEX_FILE="$$GIT_DIR/drift.index" && git read-tree --empty && \
-	git add openapi.yaml tools.go go.mod go.sum gen ':!*.gen.go' ':!gen/api/openapi.json' && git checkout-index --all --prefix=.bin/drift/
-	@cd .bin/drift && go generate ./gen/...
-	@git --no-pager diff --no-ext-diff --no-index gen .bin/drift/gen || { echo 'gen/ is not up to date: run make generate and commit it' >&2; exit 1; }
+	git add openapi.yaml tools.go go.mod go.sum gen $(EXAMPLE) ':!*.gen.go' ':!*gen/api/openapi.json' && git checkout-index --all --prefix=.bin/drift/
+	@cd .bin/drift && go generate ./gen/... && cd $(EXAMPLE) && go generate ./gen/...
+	@for gen in gen $(EXAMPLE)/gen; do git --no-pager diff --no-ext-diff --no-index $$gen .bin/drift/$$gen || \
+	{ echo "$$gen is not up to date: run make generate and commit it" >&2; exit 1; }; done
 
 lint: ## run gofumpt, vet, staticcheck and deadcode
 	@out=$$(go run $(GOFUMPT) -l $$(git ls-files '*.go' ':!*.gen.go' ':!vendor')) && [ -z "$$out" ] || { echo "run go run $(GOFUMPT) -w on:"; echo "$$out"; exit 1; }
 	go vet ./...
 	go vet -tags $(ALL_TAGS) ./...
 	go run $(STATICCHECK) -tags $(ALL_TAGS) ./...
+	cd $(EXAMPLE) && go mod tidy -diff && go vet -tags postgres ./... && go run $(STATICCHECK) -tags postgres ./...
 	@out=$$(go run $(DEADCODE) -tags $(ALL_TAGS) -test ./...) && [ -z "$$out" ] || { echo 'unreachable:'; echo "$$out"; exit 1; }
 
 # The excluded rules find no faults here: G101 reports names that look like secrets, G115
 # conversions of numbers in a known range, G304 files that the operator names.
 vulnerabilities: ## run govulncheck and gosec on the program; needs a network
 	go run $(GOVULNCHECK) ./cmd/petstore
-	go run $(GOSEC) -quiet -exclude-generated -exclude=G101,G115,G304 -exclude-dir=internal/proof -exclude-dir=internal/store/storetest ./...
+	go run $(GOSEC) -quiet -exclude-generated -exclude=G101,G115,G304 -exclude-dir=internal/proof -exclude-dir=internal/store/storetest -exclude-dir=engine/example ./...
 
 # need-PROGRAM fails if the program is missing, and says how to install it.
 need-%:

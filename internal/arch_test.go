@@ -104,6 +104,9 @@ func TestImports(t *testing.T) {
 	word := regexp.MustCompile(`(?i)\bp[e]t(s|store)?\b|\bp[s]k|"` + module + `/(cmd|gen|internal)\b`)
 	library := matching(`^engine/.*[^z]$`) // no compressed file
 	for file, text := range library {
+		if strings.HasSuffix(file, "/go.mod") { // of the example, which names the module
+			text = strings.ReplaceAll(text, module, "")
+		}
 		if found := word.FindString(strings.ReplaceAll(text, module+"/engine", "")); found != "" {
 			t.Errorf("%s: got %q, want nothing about pets in the library", file, found)
 		}

@@ -1,0 +1,2 @@
+-- +goose Up
+ALTER TABLE clinic.patients ADD COLUMN allergies jsonb;
