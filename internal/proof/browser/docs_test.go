@@ -62,6 +62,15 @@ func tryOperation(t *testing.T, prefix string, width int, viewport chromedp.Acti
 		t.Errorf("width of the page: got %d pixels, want %d", got, width)
 	}
 	p.wantText(append(example.OpenAPI().Paths.InMatchingOrder(), "invalid_parameter", p.url+example.Base())...)
+	const nameless = `[...document.querySelectorAll("a")].filter((a) => !a.ariaLabel && !a.innerText.trim()).map((a) => a.href).join()`
+	if got := eval[string](p, nameless); got != "" {
+		t.Errorf("got links without a name to %s", got)
+	}
+	const token = `document.querySelector("[placeholder=Token]").ariaLabelledByElements.length > 0 &&
+		getComputedStyle(document.querySelector("[placeholder=Token]")).webkitTextSecurity === "disc"`
+	if !eval[bool](p, token) {
+		t.Error("the field for the token has no label, or shows it")
+	}
 	p.do(
 		chromedp.Focus(chromedp.CSS(`[placeholder="Token"]`)), chromedp.KeyEvent(program.Key),
 		chromedp.Focus(chromedp.CSS(fmt.Sprintf(`[id$="tag/%s"] .show-api-client-button`, create))), chromedp.KeyEvent(kb.Enter),
