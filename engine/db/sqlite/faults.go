@@ -35,7 +35,7 @@ type faults struct {
 // record records what err says about the file and returns the error for the caller.
 func (f *faults) record(err error) error {
 	switch {
-	case hasCode(err, lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_DIR_FSYNC):
+	case hasCode(err, lib.SQLITE_IOERR_FSYNC):
 		return f.fail(err)
 	case isCorrupt(err):
 		if failure := f.check(); failure != nil { // a replaced file may look damaged

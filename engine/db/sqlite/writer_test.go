@@ -25,7 +25,8 @@ func whileWriting(t *testing.T, test func(t *testing.T, d *DB, release func())) 
 	})
 }
 
-// A caller whose turn comes waits for one that has just been answered, and both share a commit.
+// A caller whose turn comes waits for one that has just been answered, and both share a commit. It waits
+// 2 ms for one that does not come back.
 func TestCallersComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := open(t, newPath(t))
@@ -34,7 +35,7 @@ func TestCallersComeBack(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			_ = d.Write(t.Context(), func(Conn) error { <-answered; return nil })
-			time.Sleep(returnTime / 2)
+			time.Sleep(time.Millisecond)
 			mustCreate(t, d, "again")
 		})
 		synctest.Wait()
@@ -42,8 +43,13 @@ func TestCallersComeBack(t *testing.T) {
 		synctest.Wait()
 		close(answered)
 		wg.Wait()
-		if commits, took := d.commits.Load(), time.Since(began); commits != 2 || took != returnTime/2 {
-			t.Errorf("got %d commits in %v, want 2 in %v, as soon as the first caller is back", commits, took, returnTime/2)
+		if commits, took := d.commits.Load(), time.Since(began); commits != 2 || took != time.Millisecond {
+			t.Errorf("got %d commits in %v, want 2 in 1ms, as soon as the first caller is back", commits, took)
+		}
+		began = time.Now()
+		mustCreate(t, d, "alone")
+		if took := time.Since(began); took != 2*time.Millisecond {
+			t.Errorf("alone: got %v, want 2ms", took)
 		}
 	})
 }
