@@ -1,12 +1,4 @@
 // Package db declares the options, errors and reports that the databases below it share.
-//
-//	books, err := schema.Open(ctx, "books.db", db.Options{Logger: logger}) // a sqlite.Schema
-//	...
-//	err = books.Write(ctx, func(conn sqlite.Conn) error {
-//		_, err := conn.Stmt(insert).Exec("Emma")
-//		return err
-//	})
-//
 // A write that returns nil is durable. Other errors have a kind of package fault: after
 // Unavailable nothing was written, and after Internal the outcome is unknown. An error of
 // the function that is the caller's fault is returned unchanged.

@@ -1,5 +1,8 @@
-// Package sqlite keeps a database in a file. It knows no tables: its caller provides a Schema.
-// README.md states the promises and how each failure is handled.
+// Package sqlite keeps a database in a file. It knows no tables: its caller provides a Schema of
+// migrations and statements. A write is on disk before Write returns; those that wait at the same time
+// share a commit. Several processes may have the file open; a process whose writes may be lost is
+// told to end. Backup, Restore and Verify work on files, and Read without a DB. README.md states the
+// promises and how each failure is handled.
 package sqlite
 
 import (

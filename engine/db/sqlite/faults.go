@@ -25,7 +25,7 @@ type faults struct {
 
 	writer   *sql.DB
 	log      *os.File
-	logPages atomic.Int64 // that SQLite last said the log has
+	logPages atomic.Int64 // of the log, as SQLite last reported
 
 	failure  atomic.Pointer[fault.Error] // why the process must end
 	damage   atomic.Pointer[fault.Error] // why writing has stopped, although sound pages are still read
@@ -72,14 +72,15 @@ func (f *faults) check() error {
 			return f.fail(fmt.Errorf("%s %w", name, errReplaced))
 		}
 	}
-	if f.logIsWhole() {
-		return nil
+	whole := f.logIsWhole()
+	if !whole { // another program may have copied the log into the file before it cut it
+		_, err := f.measureLog()
+		whole = err == nil && f.logIsWhole()
 	}
-	// Another program may have copied the log into the file before it cut it.
-	if _, err := f.measureLog(); err == nil && f.logIsWhole() {
-		return nil
+	if !whole {
+		return f.fail(fmt.Errorf("%s was emptied or cut while it was in use, so writing has stopped", f.log.Name()))
 	}
-	return f.fail(fmt.Errorf("%s was emptied or cut while it was in use, so writing has stopped", f.log.Name()))
+	return nil
 }
 
 // measureLog asks SQLite how many pages the log has.

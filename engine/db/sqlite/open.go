@@ -79,14 +79,15 @@ func (d *DB) open(ctx context.Context, mustExist bool) error {
 		return err
 	}
 	alone, err := d.lock.TryLock()
+	if err == nil && alone {
+		err = d.recoverLog()
+	} else if err == nil {
+		err = d.shareLock(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	first := d.shareLock
-	if alone {
-		first = d.recoverLog
-	}
-	for _, step := range []func(context.Context) error{first, d.migrate, d.connect, d.keepLog, d.watch, d.shareLock} {
+	for _, step := range []func(context.Context) error{d.migrate, d.connect, d.keepLog, d.watch, d.shareLock} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -164,7 +165,7 @@ func (d *DB) shareLock(ctx context.Context) error {
 
 // recoverLog rewrites the log that another process left, and copies it into the file: after a failed
 // fsync, the kernel may believe that lost pages are written. The lock must be exclusive.
-func (d *DB) recoverLog(context.Context) error {
+func (d *DB) recoverLog() error {
 	log, err := os.OpenFile(d.file+logSuffix, os.O_RDWR|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -30,7 +30,7 @@ type job struct {
 	done    chan error // receives the result; buffered, as the caller may be gone
 }
 
-// claim reports whether the caller of claim is the first. runBatch claims a job to run it, and
+// claim reports whether this is the first call. runBatch claims a job to run it, and
 // whoever waits for the job claims it to cancel it.
 func (j *job) claim() bool { return !j.claimed.Swap(true) }
 
