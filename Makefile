@@ -157,7 +157,7 @@ schemathesis: .bin/schemathesis build ## send random requests with Schemathesis
 sdk: $(NEEDS_SDK) ## run the programs and commands of .github/CLIENTS.md; needs a network
 	go test -count=1 -tags sdk -timeout 20m ./internal/proof/sdk/...
 
-copy: ## run guide.sh and the commands of COPY.md: rename the service, remove parts of it, update engines
+copy: ## run the commands of COPY.md: copy the service, update its engine/, remove parts
 	go test -count=1 -tags copy -timeout 20m ./internal/proof/copy
 
 attack: build ## measure memory, and how long another client waits, under known attacks

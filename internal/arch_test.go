@@ -237,7 +237,7 @@ func anchors(page string) (all []string) {
 
 // removed reports whether a name has the word of an optional part that is gone; see COPY.md.
 func removed(name string) bool {
-	parts := []string{"engine/db/postgres", "engine/db/sqlite", "engine/docs", "internal/proof/contract/schemathesis"}
+	parts := []string{"internal/store/postgres", "internal/store/sqlite", "internal/proof/contract/schemathesis"}
 	return slices.ContainsFunc(parts, func(part string) bool {
 		return strings.Contains(name, path.Base(part)) && !exists(part)
 	})

@@ -1,7 +1,7 @@
 //go:build copy
 
-// Package copy runs .github/guide.sh and the commands of .github/COPY.md, which take parts out
-// of the repository, turn it into another service and update its engines. `make copy` runs it.
+// Package copy runs the commands of .github/COPY.md, which make another service, update its library
+// and take parts out of the repository. `make copy` runs it.
 package copy
 
 import (
@@ -11,72 +11,131 @@ import (
 	"testing"
 )
 
-// checks must succeed after the block that removes a part, beside always. The keys are the files that
-// its first line removes.
+// vet compiles all. always must succeed after a part is removed, and in a copy.
+const (
+	vet    = "\ngo vet -tags $(sed -n 's/^ALL_TAGS := //p' Makefile) ./...\n"
+	always = "\ngo mod tidy" + vet + "go test ./...\nmake --dry-run help check-all package >/dev/null\n"
+)
+
+// checks must succeed after the block that removes a part, beside always. The keys are what its first
+// line removes.
 var checks = map[string]string{
-	"'*sqlite*'":   "make package\n! grep modernc go.mod\nPGHOST=/nowhere make run 2>&1 | grep 'start PostgreSQL'",
-	"'*postgres*'": "make package\n! grep pgx go.mod",
-	"'*docs*'":     "make package",
-	"gen/client":   "make drift",
+	"'*sqlite*' ':!engine'":   "make package\n[ -z \"$(go list -deps ./cmd/petstore | grep modernc)\" ]\nPGHOST=/nowhere make run 2>&1 | grep 'start PostgreSQL'",
+	"'*postgres*' ':!engine'": "make package\n[ -z \"$(go list -deps ./cmd/petstore | grep pgx)\" ]",
+	"internal/proof/browser":  "make package\n[ -z \"$(go list -deps ./cmd/petstore | grep engine/docs)\" ]",
+	"gen/client":              "make drift",
 }
 
-// vet compiles all.
-const vet = "\ngo vet -tags $(sed -n 's/^ALL_TAGS := //p' Makefile) ./...\n"
-
-// always must succeed after a block.
-const always = "\ngo mod tidy" + vet + "go test ./...\nmake --dry-run help check-all package >/dev/null\n"
-
-// chapters are functions of guide.sh, with what must succeed after them. After the last, each block of
-// Go in CONTRIBUTING.md is in that script.
-var chapters = []struct{ name, check string }{
-	{"visits", always + "go test -tags postgres -run 'TestStore|TestLeast' ./internal/store/postgres\n" +
-		"bash internal/proof/copy/testdata/shapes.sh" + vet + "go test ./internal/proof/contract"},
-	{"tags", always + "go test -tags postgres -run TestStore ./internal/store/postgres"},
-	{"tokens", vet + "[ $(grep -c '```go' .github/CONTRIBUTING.md) = $(grep -c \"page '\" .github/guide.sh) ]"},
-}
-
-// nouns have plurals if a service may have their name, which others of ours once met.
-var nouns = map[string]string{
-	"item": "items", "person": "people", "test": "tests", "file": "files",
-	"key": "", "status": "", "func": "", "a.b": "",
-}
-
-// TestCopy runs the blocks one after the other in one clone, so that Go remembers the results
-// of tests that a part does not concern.
-func TestCopy(t *testing.T) {
-	dir := t.TempDir()
-	run(t, ".", "git clone -q -c user.name=copy -c user.email=copy ../../.. "+dir)
-	page, err := os.ReadFile(dir + "/.github/COPY.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+// TestParts runs the blocks one after the other in one clone, so that Go remembers the results of
+// tests that a part does not concern.
+func TestParts(t *testing.T) {
+	dir := clone(t)
 	test := func(name, commands string) {
 		t.Run(name, func(t *testing.T) { run(t, dir, "git reset -q --hard\ngit clean -qfd\n"+commands) })
 	}
-	for _, c := range chapters {
-		test(c.name, "bash -x .github/guide.sh "+c.name+c.check)
-	}
-	all, parts := "", regexp.MustCompile("(?s)```sh\n(git rm -rq (.*?)\n.*?)```").FindAllStringSubmatch(string(page), -1)
+	all, parts := "", regexp.MustCompile("(?s)```sh\n(git rm -rq (.*?)\n.*?)```").FindAllStringSubmatch(page(t, dir), -1)
 	for _, m := range parts {
 		commands, part := m[1], m[2]
 		test(part, commands+always+checks[part])
-		if part != "'*citus*'" { // goes with PostgreSQL
+		if part != "'*citus*' ':!engine'" { // goes with PostgreSQL
 			all += commands
 		}
 	}
 	if len(parts) <= len(checks) {
 		t.Errorf("COPY.md: got %d blocks that remove a part, want one for each of checks, and more", len(parts))
 	}
-	test("all parts", all+"go mod tidy\nmake lint")
-	for noun, plural := range nouns {
-		rename := ".github/rename.sh example.com/my/petstore " + noun + "d " + noun + " xsk " + plural
-		if plural == "" {
-			test(noun, rename+" && exit 1\n[ -z \"$(git status --porcelain)\" ]")
-		} else {
-			test(noun, rename+"\ngo test ./gen/... ./internal/"+plural+" ./internal/service ./internal/proof/contract")
-		}
+	test("all", all+"go mod tidy\nmake lint")
+}
+
+// TestCopy makes a copy with the command of the page, by a user with settings of git, and updates it.
+func TestCopy(t *testing.T) {
+	dir := clone(t)
+	t.Setenv("GIT_CONFIG_COUNT", "1")
+	t.Setenv("GIT_CONFIG_KEY_0", "commit.gpgSign")
+	t.Setenv("GIT_CONFIG_VALUE_0", "true")
+	run(t, dir, regexp.MustCompile(`(?m)^\.github/copy\.sh .*`).FindString(page(t, dir)))
+	run(t, dir+"/../library", `
+[ -z "$(git status --porcelain)" ]
+git log -1 --format=%s | grep "$(git -C ../clone rev-parse HEAD)"
+{ git ls-files ':!engine'; git grep --cached -I '' ':!engine' ':!*LICENSE*' ':!*-lock.json' ':!*.sum'; } | grep -iE 'pet|psk' && exit 1
+diff -r ../clone/engine engine | grep '^[<>]' | grep -v example.com && exit 1
+`+always+"make lint drift package")
+
+	run(t, dir+"/../library", `
+unset GIT_CONFIG_COUNT
+.github/update.sh ../clone
+[ -z "$(git status --porcelain)" ]
+cd ../clone
+echo '// Fixed.' >>engine/fault/fault.go
+git rm -q engine/keys/keys_test.go
+sed -i '/^### Library/a - fault is fixed.' .github/CHANGELOG.md
+cd -
+.github/update.sh ../clone 2>&1 | grep 'Commit or undo the changes'
+git -C ../clone commit -qam fixed
+.github/update.sh ../clone >out
+grep 'fault is fixed' out
+[ "$(grep -c '^- ' out)" = 1 ]
+grep '// Fixed' engine/fault/fault.go
+[ ! -e engine/keys/keys_test.go ]
+git commit -qm updated
+go vet ./...
+
+echo '// Ours.' >>engine/fault/fault.go
+.github/update.sh ../clone 2>&1 | grep 'Commit or undo your changes'
+git commit -qam ours
+.github/update.sh ../clone >out 2>&1 && exit 1
+grep 'has changes of your own' out
+eval "$(grep '^git diff' out)" | grep '^+// Ours'
+.github/update.sh . 2>&1 | grep 'is not the repository'
+[ -z "$(git status --porcelain -uno)" ]
+`)
+}
+
+// TestWords gives words that are wrong, and plurals that were once a problem. An archive is as good as a clone.
+func TestWords(t *testing.T) {
+	dir := clone(t)
+	run(t, dir, "mkdir ../archive\ngit archive HEAD | tar -xC ../archive\nmkdir ../archive/.bin ../exists")
+	for args, want := range map[string]string{
+		"../exists example.com/x shelfd book bsk":                   "exists already",
+		"inside example.com/x shelfd book bsk":                      "inside the clone",
+		"../no/folder example.com/x shelfd book bsk":                "does not exist",
+		"../new Example shelfd book bsk":                            "is not a module path",
+		"../new example.com/x shelfd a.b bsk":                       "must consist of a-z",
+		"../new example.com/x shelfd book 'b;id'":                   "must consist of a-z",
+		"../new example.com/x shelfd sheep bsk sheep":               "must differ",
+		"../new example.com/x shelfd func bsk":                      "keyword",
+		"../new example.com/x shelfd string bsk":                    "predeclared",
+		"../new example.com/x shelfd key bsk":                       "name of a package",
+		"../new example.com/x order book bsk":                       "word of SQL",
+		"../new example.com/x shelfd status bsk":                    "the service fails as above",
+		"../people example.com/my/petstore peopled person x people": "",
+	} {
+		t.Run(args, func(t *testing.T) {
+			if want == "" {
+				run(t, dir+"/../archive", ".github/copy.sh "+args+"\ncd ../people\ngo test ./internal ./internal/people\n")
+				return
+			}
+			run(t, dir, ".github/copy.sh "+args+` >../out 2>&1 && exit 1
+grep '`+want+`' ../out
+[ ! -e ../new ] && [ -z "$(git status --porcelain)" ]`)
+		})
 	}
-	test("renamed", "bash -ex internal/proof/copy/testdata/renamed.sh")
+	run(t, dir, "mkdir ../bin\nln -s /bin/false ../bin/sed\nPATH=$PWD/../bin:$PATH .github/copy.sh ../new x y z w 2>&1 | grep 'needs GNU sed'")
+}
+
+// clone returns the folder of a clone, beside which a test may write.
+func clone(t *testing.T) string {
+	dir := t.TempDir() + "/clone"
+	run(t, ".", "git clone -q -c user.name=copy -c user.email=copy ../../.. "+dir)
+	return dir
+}
+
+func page(t *testing.T, dir string) string {
+	text, err := os.ReadFile(dir + "/.github/COPY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // run runs commands in a folder.
