@@ -23,7 +23,7 @@ licenses() { # NAME FOLDER
 	done
 }
 for os in linux darwin; do
-	GOOS=$os CGO_ENABLED=0 go list -buildvcs=false -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/petstore
+	GOOS=$os CGO_ENABLED=0 go list -buildvcs=false -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{or .Dir (print "vendor/" .Path)}}{{end}}{{end}}' ./cmd/petstore
 done >"$out/modules"
 {
 	licenses Go "$(go env GOROOT)"
