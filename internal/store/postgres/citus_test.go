@@ -48,7 +48,7 @@ func distributed(t testing.TB, nodes []*pgtest.Server, open func(address string)
 		add = "citus_add_node"
 	}
 	open(coordinator)
-	pgtest.Exec(t, coordinator, pgtest.Page(t, "create_distributed_table")...)
+	pgtest.Exec(t, coordinator, sqlOnPage(t, "create_distributed_table")...)
 	return coordinator
 }
 

@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -116,7 +119,7 @@ func TestLeastPrivilege(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Start(t).Address("postgres")
 	owner := mustOpen(t, address)
-	pgtest.Exec(t, address, pgtest.Page(t, "GRANT")...)
+	pgtest.Exec(t, address, sqlOnPage(t, "GRANT")...)
 	storetest.Fixture(t, owner)
 	s := mustOpen(t, strings.Replace(address, "postgres@", "petstore_serve@", 1))
 	for range 2 { // a repeat reads
@@ -267,4 +270,18 @@ func TestPlan(t *testing.T) {
 			}
 		}
 	}
+}
+
+// sqlOnPage returns the statements of the block of SQL with a word on the pages of deploy/postgres.
+func sqlOnPage(t testing.TB, word string) []string {
+	t.Helper()
+	pages, _ := filepath.Glob("../../../deploy/postgres/*.md")
+	for _, page := range pages {
+		text, _ := os.ReadFile(page)
+		if block := regexp.MustCompile("```sql\n([^`]*" + word + "[^`]*)\n```").FindSubmatch(text); block != nil {
+			return strings.SplitAfter(string(block[1]), ";\n")
+		}
+	}
+	t.Fatalf("deploy/postgres has no page with a block of SQL with %s", word)
+	return nil
 }

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -280,20 +279,6 @@ func Eventually(t testing.TB, what string, check func() bool) {
 			t.Fatalf("%s: not within %v", what, patience)
 		}
 	}
-}
-
-// Page returns the statements of the block of SQL with a word on the pages of deploy/postgres.
-func Page(t testing.TB, word string) []string {
-	t.Helper()
-	pages, _ := filepath.Glob("../../../deploy/postgres/*.md")
-	for _, page := range pages {
-		text, _ := os.ReadFile(page)
-		if block := regexp.MustCompile("```sql\n([^`]*" + word + "[^`]*)\n```").FindSubmatch(text); block != nil {
-			return strings.SplitAfter(string(block[1]), ";\n")
-		}
-	}
-	t.Fatalf("deploy/postgres has no page with a block of SQL with %s", word)
-	return nil
 }
 
 // EndSync ends the waits of statements like one for a standby at the server at address, by a
