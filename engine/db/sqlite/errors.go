@@ -5,7 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
+	"syscall"
 
 	"example.com/petstore/engine/db"
 	"example.com/petstore/engine/fault"
@@ -61,9 +65,35 @@ func explain(path string, err error) error {
 	case isCorrupt(err):
 		return fmt.Errorf("%s %w: %w", path, db.ErrDamaged, err)
 	case hasCode(err, lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY):
-		err = errors.New("permission denied for it or its folder, the disk is read-only or failed, or its full path is too long")
+		err = openError(path, err)
 	case isBusy(err), isFull(err):
 		err = classify(err)
 	}
 	return fmt.Errorf("%s: %w", path, err)
+}
+
+// maxPath is the length of the longest path that SQLite opens.
+const maxPath = 512 - len(journalSuffix)
+
+// openError returns why SQLite could not open the database at path or a file beside it: the first
+// error of opening them again, or err.
+func openError(path string, err error) error {
+	file, resolveErr := resolve(path)
+	if resolveErr == nil && len(file) > maxPath {
+		return fmt.Errorf("its full path is longer than %d bytes", maxPath)
+	}
+	for _, flag := range []int{os.O_RDONLY, os.O_RDWR} {
+		for _, suffix := range []string{"", logSuffix, indexSuffix, journalSuffix} {
+			f, err := os.OpenFile(file+suffix, flag, 0)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			_ = f.Close()
+		}
+	}
+	const mayWrite = 2
+	if accessErr := syscall.Access(filepath.Dir(file), mayWrite); accessErr != nil {
+		return fmt.Errorf("its folder %s cannot be written to: %w", filepath.Dir(file), accessErr)
+	}
+	return err
 }

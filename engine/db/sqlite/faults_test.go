@@ -58,9 +58,9 @@ func TestFaults(t *testing.T) {
 		{150, "ftruncate", "-shm", "error=EIO", eio},
 		{150, "pwrite64", "-shm", "error=EIO", "the disk is full or cannot be written"},
 		{150, "unlink,unlinkat", "-wal", "error=EIO", none},
-		{150, "?open,openat", "", "error=EIO", "the disk is read-only or failed"},
+		{150, "?open,openat", "", "error=EIO", "input/output error"},
 		{150, "?open", "", "error=EACCES:when=2", "the database is read-only"}, // SQLite's own, on amd64, after that of recoverLog
-		{150, "?open,openat", "-shm", "error=EIO", "the disk is read-only or failed"},
+		{150, "?open,openat", "-shm", "error=EIO", "input/output error"},
 		{150, "?stat,?newfstatat", "", "error=EACCES", "permission denied"},
 		{150, "?open,openat", "-wal", "error=EACCES", "permission denied"},
 		{150, "?open,openat", "-lock", "error=EACCES", "permission denied"},

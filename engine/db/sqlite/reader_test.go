@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"example.com/petstore/engine/db"
 )
 
 // TestReading reads databases in every state. The database and its log stay as they are.
@@ -77,4 +79,38 @@ func TestReading(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestCannotOpen takes one file's or the folder's permissions away: the error names it, and no other cause.
+func TestCannotOpen(t *testing.T) {
+	for what, c := range map[string]struct{ suffix, want string }{
+		"file":   {"", "open %s: permission denied"},
+		"log":    {logSuffix, "open %s-wal: permission denied"},
+		"index":  {indexSuffix, "open %s-shm: permission denied"},
+		"folder": {"", "cannot be written to: permission denied"},
+	} {
+		path, _ := killed(t)
+		dir := filepath.Dir(path)
+		for _, name := range []string{filepath.Dir(dir), dir, path, path + "-wal", path + "-shm"} {
+			_ = os.Chmod(name, 0o755)
+			_ = os.Chown(name, nobody, nobody)
+		}
+		if what == "folder" {
+			_ = os.Remove(path + "-shm") // SQLite would make it
+			_ = os.Chmod(dir, 0o555)
+			t.Cleanup(func() { _ = os.Chmod(dir, 0o755) }) // to be removed
+		} else {
+			_ = os.Chmod(path+c.suffix, 0)
+		}
+		cmd := child(t, nil, "list", path)
+		cmd.Env = append(cmd.Env, nobodyEnv+"=1")
+		out, err := cmd.CombinedOutput()
+		if want := strings.ReplaceAll(c.want, "%s", path); err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: got %s, error %v, want %q", what, out, err, want)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), strings.Repeat("d", 250), strings.Repeat("d", 250))
+	_ = os.MkdirAll(dir, 0o755)
+	_, err := schema.Open(t.Context(), filepath.Join(dir, "notes.db"), db.Options{})
+	wantError(t, "a long path", err, "its full path is longer than 504 bytes")
 }
