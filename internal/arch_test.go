@@ -194,6 +194,10 @@ func TestPages(t *testing.T) {
 			return slices.Contains(anchors(pages["deploy/"+name]), anchor) || removed(name)
 		}},
 		{"file", "`((?:cmd|deploy|engine|gen|internal|\\.\\w+)/[^` ]*)`", func(_, name string) bool { return exists(name) || removed(name) }},
+		{"declaration", "`(\\w+` in\\s+`engine/example/[^`]+\\.go)`", func(_, name string) bool {
+			name, file, _ := strings.Cut(strings.Join(strings.Fields(name), " "), "` in `")
+			return regexp.MustCompile(`(?m)^(func (\(.*?\) )?|type |\t)` + name + `\b`).MatchString(text(file))
+		}},
 		{"test", "`(Test\\w+)`", func(_, name string) bool { return strings.Contains(tests, "func "+name+"(") }},
 		{"target", "`make ([a-z-]+)", func(_, name string) bool { return strings.Contains(makefile, "\n"+name+":") }},
 		{"flag in", "(`--[^`]*|" + service.Name + " [a-z][^`\n]*)", func(page, command string) bool {
