@@ -53,7 +53,7 @@ func (s Schema) parse(address string, known *lineage) (*pgxpool.Config, error) {
 
 // unverified returns the remote hosts whose certificate is not verified, unless the address disables TLS.
 func unverified(address string, c *pgx.ConnConfig) (hosts []string) {
-	for _, h := range append([]*pgconn.FallbackConfig{{Host: c.Host, TLSConfig: c.TLSConfig}}, c.Fallbacks...) {
+	for _, h := range targets(c) {
 		local := strings.HasPrefix(h.Host, "/") || h.Host == "localhost" || net.ParseIP(h.Host).IsLoopback()
 		verified := h.TLSConfig != nil && (!h.TLSConfig.InsecureSkipVerify || h.TLSConfig.VerifyPeerCertificate != nil)
 		if !local && !verified && !strings.Contains(address, "sslmode=disable") {
@@ -68,10 +68,10 @@ var unclear = regexp.MustCompile(`(?is)^[^:]*://([^:@/?#]*%3A|[^@]*@.*@|[^@]*[/?
 
 // printable matches addresses that need escapes only in the password, the parameters and a socket's path.
 var (
-	host      = `((?:[\w.-]|%2[fF])*|\[[\da-fA-F:.]+\])(:\d{1,5})?`
+	hostForm  = `((?:[\w.-]|%2[fF])*|\[[\da-fA-F:.]+\])(:\d{1,5})?`
 	password  = `:[^/?#@]*@`
 	login     = `([\w.-]*(@|` + password + `))?`
-	printable = regexp.MustCompile(`^postgres(ql)?://` + login + host + `(,` + host + `)*(/[\w.-]*)?(\?[^@]*)?$`)
+	printable = regexp.MustCompile(`^postgres(ql)?://` + login + hostForm + `(,` + hostForm + `)*(/[\w.-]*)?(\?[^@]*)?$`)
 )
 
 const hidden = "postgres://…"

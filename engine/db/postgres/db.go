@@ -39,6 +39,7 @@ type DB struct {
 
 	schema      Schema
 	pool        *pgxpool.Pool
+	known       *lineage
 	requireSync bool // for the metric
 
 	// Reads and writes may each use half of the connections, so that slow writes, such as those

@@ -78,16 +78,25 @@ func TestUnverified(t *testing.T) {
 }
 
 func TestLineage(t *testing.T) {
-	l := lineage{newest: map[string]string{}}
+	l := lineage{newest: map[string]position{}}
+	at := func(system, timeline string, flushed uint64) session {
+		return session{system: system, position: position{timeline, flushed}}
+	}
+	citus, behind := session{Citus: true, system: "2", position: position{"03", 1}}, at("1", "02", 8)
+	behind.behind = true
 	for _, c := range []struct { // one after the other
 		session
 		accepted bool
 	}{
-		{session{system: "1", timeline: "02"}, true},
-		{session{system: "1", timeline: "01"}, false},
-		{session{system: "2", timeline: "03"}, false},
-		{session{system: "2", timeline: "03", Citus: true}, true},
-		{session{system: "2", timeline: "02", Citus: true}, false},
+		{session{}, true}, // its timeline cannot be read
+		{at("1", "02", 9), true},
+		{session{}, false},
+		{at("1", "02", 8), true}, // it was asked before the other one answered
+		{behind, false},
+		{at("1", "01", 10), false},
+		{at("2", "03", 1), false},
+		{citus, true},
+		{session{Citus: true, system: "2", position: position{"02", 1}}, false},
 	} {
 		if err := l.check(c.session); (err == nil) != c.accepted {
 			t.Errorf("%+v: got error %v, want none: %v", c.session, err, c.accepted)
@@ -132,7 +141,7 @@ func TestUnreachable(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer pool.Close()
-		d, began := &DB{pool: pool, reads: semaphore.NewWeighted(1)}, time.Now()
+		d, began := &DB{pool: pool, known: &lineage{}, reads: semaphore.NewWeighted(1)}, time.Now()
 		err = d.Read(t.Context(), nil)
 		if took := time.Since(began); fault.KindOf(err) != fault.Unavailable || took < 3*time.Second || took > 4*time.Second {
 			t.Errorf("got error %v after %v, want Unavailable after 3 s", err, took)

@@ -74,8 +74,8 @@ func TestOldPrimary(t *testing.T) {
 		"CREATE ROLE ann LOGIN IN ROLE pg_read_all_data, pg_write_all_data")
 	mustOpen(t, strings.Replace(primary.Address("postgres"), "postgres@", "ann@", 1), logger).mustInsert(t)
 	errs, infos := strings.Count(log.String(), "level=ERROR"), strings.Count(log.String(), "level=INFO")
-	if errs != 2 || infos != 2 { // one of each process, and of the new store
-		t.Errorf("got %d errors and %d infos in the log, want 2 and 2: %s", errs, infos, &log)
+	if errs != 1 || infos != 2 { // of the process that starts; one of the new store
+		t.Errorf("got %d errors and %d infos in the log, want 1 and 2: %s", errs, infos, &log)
 	}
 	mustOpen(t, old.Address("postgres")).mustCount(t, 1) // a process that starts accepts it
 	mustOpen(t, primary.Address("postgres")).mustCount(t, 7)
@@ -246,5 +246,104 @@ func TestSlow(t *testing.T) {
 		if err != nil {
 			t.Errorf("got error %v", err)
 		}
+	}
+}
+
+// TestHosts has hosts with other answers before the primary, which they must not hide.
+func TestHosts(t *testing.T) {
+	t.Parallel()
+	old, primary := pgtest.Pair(t)
+	bad, silent := pgtest.Start(t), pgtest.Start(t)
+	pgtest.Exec(t, bad.Address("template1"), "DROP DATABASE postgres")
+	silent.Hang()
+	among := func(servers ...*pgtest.Server) string {
+		var hosts []string
+		for _, s := range servers {
+			hosts = append(hosts, s.Host())
+		}
+		return strings.Replace(old.Address("postgres"), old.Host(), strings.Join(hosts, ","), 1)
+	}
+	d := mustOpen(t, among(bad, old, silent, primary))
+	d.mustInsert(t)
+	primary.Promote(t)
+	old.Configure(t, "synchronous_standby_names", "")
+	mustOpen(t, among(old, bad, primary)).mustInsert(t)
+	old.Kill()
+	if _, err := d.insert(t.Context(), "Call Ann", true); err != nil {
+		t.Errorf("insert once the old primary is gone: got error %v", err)
+	}
+	d.mustCount(t, 3)
+	rejects(t, among(bad, old), "no writable primary can be reached: "+bad.Host())
+	rejects(t, among(bad, old), "does not exist (SQLSTATE 3D000); "+old.Host())
+
+	// The same name with several addresses, of which one leads nowhere, as that of localhost.
+	hosts, several := hosts(t.Context(), resolved(t, primary.Address("postgres"), "127.0.0.9", "127.0.0.1"))
+	if len(hosts) != 2 || several {
+		t.Errorf("got hosts %v, with several names: %v, want one with two addresses", hosts, several)
+	}
+	found, err := notebook.find(t.Context(), resolved(t, primary.Address("postgres"), "127.0.0.9", "127.0.0.1"), d.known)
+	if err != nil || found.String() != primary.Host() {
+		t.Errorf("got host %v, error %v, want %s", found, err, primary.Host())
+	}
+}
+
+// resolved parses an address whose host's name has other addresses.
+func resolved(t *testing.T, address string, addresses ...string) *pgx.ConnConfig {
+	t.Helper()
+	config, err := notebook.parse(address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.ConnConfig.LookupFunc = func(context.Context, string) ([]string, error) { return addresses, nil }
+	return config.ConnConfig
+}
+
+// TestUnseen has an old primary that hides its timeline, and two primaries on one timeline.
+func TestUnseen(t *testing.T) {
+	t.Parallel()
+	old, primary := pgtest.Pair(t)
+	both := strings.Replace(old.Address("postgres"), old.Host(), old.Host()+","+primary.Host(), 1)
+	var log strings.Builder
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	mustOpen(t, both).mustInsert(t)
+	pgtest.Exec(t, old.Address("postgres"), "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC", "CREATE ROLE ann LOGIN IN ROLE pg_read_all_data, pg_write_all_data")
+	asAnn := strings.Replace(both, "postgres@", "ann@", 1)
+	primary.Promote(t)
+	pgtest.Exec(t, primary.Address("postgres"), "GRANT EXECUTE ON FUNCTION pg_control_system() TO ann", "CHECKPOINT")
+	old.Configure(t, "synchronous_standby_names", "")
+	mustOpen(t, asAnn, logger).mustInsert(t)
+	mustOpen(t, primary.Address("postgres")).mustCount(t, 2)
+	if text := log.String(); strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "its timeline cannot be read") {
+		t.Errorf("got the log %s, want one WARN about the timeline", text)
+	}
+}
+
+// TestTwoPrimaries promotes two standbys to the same timeline.
+func TestTwoPrimaries(t *testing.T) {
+	t.Parallel()
+	former, lower := pgtest.Pair(t)
+	former.Configure(t, "synchronous_standby_names", "")
+	higher := former.Standby(t)
+	d := mustOpen(t, former.Address("postgres"))
+	d.mustInsert(t)
+	pgtest.Eventually(t, "both standbys", func() bool {
+		return pgtest.Query[bool](t, former.Address("postgres"), "SELECT count(*) = 2 AND bool_and(replay_lsn = pg_current_wal_lsn()) FROM pg_stat_replication")
+	})
+	former.Kill()
+	lower.Promote(t)
+	higher.Promote(t)
+	mustOpen(t, higher.Address("postgres")).mustInsert(t)
+	pgtest.Exec(t, higher.Address("postgres"), "CREATE TABLE more AS SELECT generate_series(1, 10000)", "CHECKPOINT")
+	var log strings.Builder
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	both := strings.Replace(lower.Address("postgres"), lower.Host(), lower.Host()+","+higher.Host(), 1)
+	two := mustOpen(t, both, logger)
+	two.mustCount(t, 2)
+	if text := log.String(); strings.Count(text, "level=ERROR") != 1 || !strings.Contains(text, lower.Host()) || !strings.Contains(text, higher.Host()) {
+		t.Errorf("got the log %s, want one ERROR with both hosts", text)
+	}
+	higher.Kill()
+	if _, err := two.count(t.Context()); err == nil || !strings.Contains(err.Error(), "its log ends before") {
+		t.Errorf("a read when only the lower is left: got error %v", err)
 	}
 }

@@ -70,9 +70,9 @@ type found struct {
 }
 
 // connect opens a connection, returns what it finds, and closes the connection. With writes, it
-// rejects a server that may lose them. Of several hosts, it asks all first, to know the newest primary.
+// rejects a server that may lose them.
 func (s Schema) connect(ctx context.Context, address string, logger *slog.Logger, writes bool) (f found, err error) {
-	f.known = &lineage{logger: logger, newest: map[string]string{}}
+	f.known = &lineage{logger: logger, newest: map[string]position{}}
 	config, err := s.parse(address, f.known)
 	if err != nil {
 		return f, err
@@ -82,13 +82,8 @@ func (s Schema) connect(ctx context.Context, address string, logger *slog.Logger
 	if hosts := unverified(address, f.config); len(hosts) > 0 {
 		logger.Warn("PostgreSQL's certificate is not verified: use sslmode=verify-full, or sslmode=disable if the network is trusted", "hosts", strings.Join(hosts, ","))
 	}
-	if len(f.config.Fallbacks) > 0 {
-		all := f.config.Copy()
-		all.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
-			_ = s.validate(ctx, c, f.known)
-			return errors.New("ask the next host, too")
-		}
-		_, _ = pgx.ConnectConfig(ctx, all)
+	if err := s.use(ctx, f.config, f.known); err != nil {
+		return f, err
 	}
 	conn, err := pgx.ConnectConfig(ctx, f.config)
 	if err != nil {
@@ -112,7 +107,7 @@ func (s Schema) newDB(ctx context.Context, address string, seen found, requireSy
 	if err != nil {
 		return nil, err
 	}
-	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+	config.BeforeConnect = func(ctx context.Context, c *pgx.ConnConfig) error {
 		now, err := s.parse(address, seen.known)
 		if err != nil {
 			return err
@@ -121,7 +116,7 @@ func (s Schema) newDB(ctx context.Context, address string, seen found, requireSy
 		if seen.pooled && c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement { // the default of pgx
 			c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 		}
-		return nil
+		return s.use(ctx, c, seen.known)
 	}
 	config.PrepareConn = func(_ context.Context, c *pgx.Conn) (bool, error) {
 		return seen.known.check(sessionOf(c)) == nil, nil
@@ -133,7 +128,7 @@ func (s Schema) newDB(ctx context.Context, address string, seen found, requireSy
 		return nil, err
 	}
 	return &DB{
-		Citus: seen.Citus, schema: s, pool: pool, requireSync: requireSync,
+		Citus: seen.Citus, schema: s, pool: pool, known: seen.known, requireSync: requireSync,
 		reads: semaphore.NewWeighted(half), writes: semaphore.NewWeighted(half),
 	}, nil
 }
@@ -146,7 +141,10 @@ func explainOpen(address string, err error) error {
 	timedOut := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
 	e, fromServer := errors.AsType[*pgconn.PgError](err)
 	connect, connecting := errors.AsType[*pgconn.ConnectError](err)
+	search, searched := errors.AsType[searchError](err)
 	switch {
+	case searched && (search.several || !fromServer):
+		err = fmt.Errorf("%w: %w", db.ErrUnreachable, search)
 	case fromServer && e.Code == "3D000": // invalid_catalog_name
 		err = fmt.Errorf("%w: %s", db.ErrNoDatabase, e.Message)
 	case fromServer && e.Code == "42501" && !connecting: // insufficient_privilege

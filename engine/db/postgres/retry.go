@@ -93,8 +93,10 @@ func (d *DB) attempt(ctx context.Context, writes bool, st Statement) error {
 		return fmt.Errorf("%w: all connections for %s are in use: %w", errNotExecuted, of, err)
 	}
 	defer half.Release(1)
+	primary := d.known.primary.Load()
 	pooled, err := d.pool.Acquire(acquireCtx)
 	if err != nil {
+		d.known.primary.CompareAndSwap(primary, nil) // the next attempt searches
 		return fmt.Errorf("%w: no connection: %w", errNotExecuted, err)
 	}
 	defer pooled.Release()

@@ -1,17 +1,22 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/singleflight"
 )
 
 // session describes the server, the database and the settings of a new connection.
@@ -29,9 +34,12 @@ type session struct {
 	Unlogged []string // tables of the schema that a crash empties
 	Off      []string // settings without which a crash loses writes
 
-	pooled   bool   // there is a pooler such as PgBouncer in between
-	system   string // the system identifier; empty if the user may not see it
-	timeline string // in hexadecimal, of eight digits
+	pooled  bool   // there is a pooler such as PgBouncer in between
+	system  string // the system identifier; empty if the user may not see it
+	started string // when the server was started
+	behind  bool   // it was behind what was known before it was asked
+	denied  error  // why the system cannot be seen
+	position
 }
 
 // selectSession casts literals that are not text; see the last paragraph of README.md.
@@ -61,42 +69,81 @@ func readSession(ctx context.Context, c *pgconn.PgConn, schema Schema) (s sessio
 	return s, err
 }
 
-// validate stores the session of a new connection, for sessionOf. After an error, pgx tries the next host.
-func (s Schema) validate(ctx context.Context, c *pgconn.PgConn, known *lineage) error {
+// ask returns the session of a new connection to a primary.
+func (s Schema) ask(ctx context.Context, c *pgconn.PgConn, known *lineage) (session, error) {
 	seen, err := readSession(ctx, c, s)
 	if err == nil && seen.ReadOnly {
 		err = errors.New("the server is a standby, or default_transaction_read_only is on")
 	}
 	if err == nil {
-		err = known.admit(ctx, c, &seen)
+		err = known.locate(ctx, c, &seen)
+	}
+	return seen, err
+}
+
+// validate checks a new connection, and stores its session for sessionOf.
+func (s Schema) validate(ctx context.Context, c *pgconn.PgConn, known *lineage) error {
+	seen, err := s.ask(ctx, c, known)
+	if err == nil {
+		err = known.admit(c.Conn().RemoteAddr().String(), seen)
 	}
 	c.CustomData()["session"] = seen
 	return err
 }
 
+// position is how far a primary has written.
+type position struct {
+	timeline string // in hexadecimal, of eight digits; empty if the user may not see it
+	flushed  uint64
+}
+
+func (p position) compare(q position) int {
+	return cmp.Or(cmp.Compare(p.timeline, q.timeline), cmp.Compare(p.flushed, q.flushed))
+}
+
 // lineage records the newest primary that this process has seen, so that an old one that returns
 // is rejected. A promotion raises the timeline; initdb and pg_upgrade change the identifier.
 type lineage struct {
-	logger *slog.Logger
-	logged sync.Map          // by text
-	mu     sync.Mutex        // of newest
-	newest map[string]string // timelines by system identifier
+	logger  *slog.Logger
+	logged  sync.Map             // by text
+	mu      sync.Mutex           // of newest
+	newest  map[string]position  // by system identifier
+	primary atomic.Pointer[host] // to connect to; nil before a search
+	search  singleflight.Group
 }
 
-// admit adds the system and the timeline to the session of a new connection, and checks them.
-func (l *lineage) admit(ctx context.Context, c *pgconn.PgConn, s *session) error {
-	const sql = "SELECT system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8) FROM pg_control_system()"
+// locate adds the system and the position to the session of a new connection, if the user may see them.
+func (l *lineage) locate(ctx context.Context, c *pgconn.PgConn, s *session) error {
+	l.mu.Lock()
+	before := maps.Clone(l.newest) // others may see a later position before this server answers
+	l.mu.Unlock()
+	const sql = "SELECT system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8), " +
+		"pg_current_wal_flush_lsn() - '0/0'::pg_lsn, pg_postmaster_start_time() FROM pg_control_system()"
 	result := c.ExecParams(ctx, sql, nil, nil, nil, nil).Read()
-	err := result.Err
-	switch {
-	case err == nil:
-		s.system, s.timeline = string(result.Rows[0][0]), string(result.Rows[0][1])
-		if err = l.check(*s); err != nil {
-			l.logOnce(slog.LevelError, "rejected a PostgreSQL server", c, err)
+	if err := result.Err; err != nil {
+		if effectOf(err) == rejected || answer(err).Code == "0A000" { // some clouds deny these functions
+			s.denied, err = err, nil
 		}
-	case effectOf(err) == rejected, answer(err).Code == "0A000": // some clouds deny these functions
-		l.logOnce(slog.LevelInfo, "an old primary that returns would go unnoticed, since the timeline cannot be read", c, err)
-		err = nil
+		return err
+	}
+	row := result.Rows[0]
+	s.system, s.timeline, s.started = string(row[0]), string(row[1]), string(row[3])
+	s.flushed, _ = strconv.ParseUint(string(row[2]), 10, 64)
+	s.behind = s.timeline == before[s.system].timeline && s.flushed < before[s.system].flushed
+	return nil
+}
+
+// admit checks the session of a new connection, and logs why it is rejected.
+func (l *lineage) admit(host string, s session) error {
+	err := l.check(s)
+	switch {
+	case err != nil && s.system == "":
+		l.logOnce(slog.LevelWarn, "rejected a PostgreSQL server", fmt.Sprint(host, err), "host", host, "error", err)
+	case err != nil:
+		l.logOnce(slog.LevelError, "rejected a PostgreSQL server", fmt.Sprint(host, err), "host", host, "error", err)
+	case s.system == "":
+		l.logOnce(slog.LevelInfo, "an old primary that returns would go unnoticed, since the timeline cannot be read",
+			fmt.Sprint(host, s.denied), "host", host, "error", s.denied)
 	}
 	return err
 }
@@ -107,21 +154,26 @@ func (l *lineage) check(s session) error {
 	defer l.mu.Unlock()
 	newest, known := l.newest[s.system]
 	switch {
+	case s.system == "" && len(l.newest) > 0:
+		return fmt.Errorf("its timeline cannot be read, and one was seen: it may be an old primary; a restart accepts it: %w", s.denied)
 	case s.system == "":
 		return nil
 	case !known && len(l.newest) > 0 && !s.Citus:
 		return fmt.Errorf("its system identifier is %s: it is another cluster; a restart accepts it", s.system)
-	case s.timeline < newest:
-		return fmt.Errorf("its timeline is %s, and %s was seen: it is an old primary; a restart accepts it once the newer one is gone", s.timeline, newest)
+	case s.timeline < newest.timeline:
+		return fmt.Errorf("its timeline is %s, and %s was seen: it is an old primary; a restart accepts it once the newer one is gone", s.timeline, newest.timeline)
+	case s.behind && s.timeline == newest.timeline:
+		return errors.New("its log ends before that of another primary of its timeline; a restart accepts it once the other one is gone")
+	case s.compare(newest) > 0:
+		l.newest[s.system] = s.position
 	}
-	l.newest[s.system] = s.timeline
 	return nil
 }
 
-func (l *lineage) logOnce(level slog.Level, text string, c *pgconn.PgConn, err error) {
-	host := c.Conn().RemoteAddr().String()
-	if _, logged := l.logged.LoadOrStore(fmt.Sprint(host, err), true); !logged {
-		l.logger.Log(context.Background(), level, text, "host", host, "error", err)
+// logOnce logs a text once for each key.
+func (l *lineage) logOnce(level slog.Level, text, key string, args ...any) {
+	if _, logged := l.logged.LoadOrStore(key, true); !logged {
+		l.logger.Log(context.Background(), level, text, args...)
 	}
 }
 

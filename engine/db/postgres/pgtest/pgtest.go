@@ -60,15 +60,23 @@ func Start(t testing.TB, settings ...string) *Server {
 // Pair starts a primary and a synchronous standby.
 func Pair(t testing.TB) (primary, standby *Server) {
 	t.Helper()
-	primary, standby = Start(t), newServer(t)
-	from := fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=standby", primary.port)
-	standby.tool(t, "pg_basebackup", "-D", "data", "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", from)
-	standby.Run(t)
+	primary = Start(t)
+	standby = primary.Standby(t)
 	primary.Configure(t, "synchronous_standby_names", "standby")
 	Eventually(t, "a synchronous standby", func() bool {
 		return Query[bool](t, primary.Address("postgres"), "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
 	})
 	return primary, standby
+}
+
+// Standby starts a standby of s.
+func (s *Server) Standby(t testing.TB) *Server {
+	t.Helper()
+	standby := newServer(t)
+	from := fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=standby", s.port)
+	standby.tool(t, "pg_basebackup", "-D", "data", "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", from)
+	standby.Run(t)
+	return standby
 }
 
 // Pooler starts a PgBouncer in front of s, with transactions on three connections.
