@@ -82,14 +82,12 @@ func openError(path string, err error) error {
 	if resolveErr == nil && len(file) > maxPath {
 		return fmt.Errorf("its full path is longer than %d bytes", maxPath)
 	}
-	for _, flag := range []int{os.O_RDONLY, os.O_RDWR} {
-		for _, suffix := range []string{"", logSuffix, indexSuffix, journalSuffix} {
-			f, err := os.OpenFile(file+suffix, flag, 0)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-			_ = f.Close()
+	for _, suffix := range []string{"", logSuffix, indexSuffix, journalSuffix} {
+		f, err := os.OpenFile(file+suffix, os.O_RDWR, 0)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
+		_ = f.Close()
 	}
 	const mayWrite = 2
 	if accessErr := syscall.Access(filepath.Dir(file), mayWrite); accessErr != nil {

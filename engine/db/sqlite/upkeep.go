@@ -27,18 +27,11 @@ func (s *Schema) Backup(ctx context.Context, path, to string, force bool) (r db.
 	if err != nil {
 		return r, err
 	}
-	temp, r, err := s.writeCopy(ctx, source, path, target)
-	defer func() { _ = os.Remove(temp) }() // unless it was renamed
-	if err == nil {
-		err = os.Rename(temp, target)
-	}
+	r, err = s.writeCopy(ctx, source, path, target, func(string, db.Report) error { return nil })
 	if err != nil {
-		return db.Report{}, fmt.Errorf("cannot write the backup: %w", err)
+		err = fmt.Errorf("writing the backup: %w", err)
 	}
-	if err := syncDir(target); err != nil {
-		return r, fmt.Errorf("the backup is complete, but %w: %w", db.ErrUnsynced, err)
-	}
-	return r, nil
+	return r, err
 }
 
 // Restore makes the database at path from a verified copy of the backup named from, and continues with
@@ -68,24 +61,16 @@ func (s *Schema) Restore(ctx context.Context, path, from string) (r db.Report, e
 			return r, fmt.Errorf("%s %w", name, db.ErrInTheWay)
 		}
 	}
-	temp, r, err := s.writeCopy(ctx, source, from, file)
-	defer func() { _ = os.Remove(temp) }() // unless it was renamed
-	if err == nil {
-		err = r.Altered
-	}
-	if err == nil {
-		err = raiseIDs(ctx, temp, r.Rows)
-	}
-	if err == nil {
-		err = os.Rename(temp, file)
-	}
+	r, err = s.writeCopy(ctx, source, from, file, func(temp string, r db.Report) error {
+		if r.Altered != nil {
+			return r.Altered
+		}
+		return raiseIDs(ctx, temp, r.Rows)
+	})
 	if err != nil {
-		return db.Report{}, fmt.Errorf("%s cannot be restored: %w", from, err)
+		err = fmt.Errorf("restoring %s: %w", from, err)
 	}
-	if err := syncDir(file); err != nil {
-		return r, fmt.Errorf("%s is restored, but %w: %w", path, db.ErrUnsynced, err)
-	}
-	return r, nil
+	return r, err
 }
 
 // skippedIDs is how many identifiers a restore skips: more than were assigned since the backup.
@@ -97,21 +82,13 @@ func raiseIDs(ctx context.Context, temp string, tables []db.Rows) error {
 	conn := connect(temp, toWrite)
 	defer conn.Close()
 	for i, t := range tables {
-		query := `SELECT max(coalesce((SELECT max(seq) FROM sqlite_sequence WHERE name = ?1), 0),
-			coalesce((SELECT max(rowid) FROM ` + t.Table + `), 0))
-			FROM sqlite_schema WHERE name = ?1 AND sql LIKE '%AUTOINCREMENT%'`
-		var last int64
-		err := conn.QueryRowContext(ctx, query, t.Table).Scan(&last)
-		if errors.Is(err, sql.ErrNoRows) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		tables[i].LastID = last + skippedIDs
-		_, err = conn.ExecContext(ctx, `BEGIN; DELETE FROM sqlite_sequence WHERE name = ?1;
-			INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2); COMMIT`, t.Table, tables[i].LastID)
-		if err != nil {
+		query := `INSERT OR REPLACE INTO sqlite_sequence (rowid, name, seq)
+			SELECT (SELECT rowid FROM sqlite_sequence WHERE name = ?1), name,
+				max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = ?1), 0),
+					coalesce((SELECT max(rowid) FROM ` + t.Table + `), 0)) + ?2
+			FROM sqlite_schema WHERE name = ?1 AND sql LIKE '%AUTOINCREMENT%' RETURNING seq`
+		err := conn.QueryRowContext(ctx, query, t.Table, skippedIDs).Scan(&tables[i].LastID)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
 	}
@@ -136,25 +113,40 @@ func checkTarget(to string, force bool) (target string, err error) {
 	return target, nil
 }
 
-// writeCopy writes a verified copy of the database source, whose path is from, to a new file temp
-// beside to, and syncs it. VACUUM INTO is one transaction.
-func (s *Schema) writeCopy(ctx context.Context, source *sql.DB, from, to string) (temp string, r db.Report, err error) {
+// writeCopy writes a copy of the database source, whose path is from, to a temporary file, verifies it,
+// calls finish and, once the copy is on disk, gives it the name to. VACUUM INTO is one transaction.
+func (s *Schema) writeCopy(
+	ctx context.Context, source *sql.DB, from, to string, finish func(temp string, r db.Report) error,
+) (r db.Report, err error) {
 	dir, name := filepath.Split(to)
 	f, err := os.CreateTemp(dir, "."+name+".*")
 	if err != nil {
-		return "", r, err
+		return r, err
 	}
 	defer f.Close()
-	temp = f.Name()
+	temp := f.Name()
+	defer func() { _ = os.Remove(temp) }() // unless it was renamed
 	if _, err := source.ExecContext(ctx, "VACUUM INTO ?", temp); err != nil {
-		return temp, r, fmt.Errorf("copying it to %s failed: %w", dir, explain(from, err))
+		return r, fmt.Errorf("copying it to %s failed: %w", dir, explain(from, err))
 	}
 	written := connect(temp, toWrite) // with mode=ro, SQLite would not check constraints
 	r, err = s.verify(ctx, written)
 	if err := errors.Join(err, written.Close()); err != nil {
-		return temp, r, explain(temp, err)
+		return r, explain(temp, err)
 	}
-	return temp, r, f.Sync()
+	if err := finish(temp, r); err != nil {
+		return r, err
+	}
+	if err := f.Sync(); err != nil {
+		return r, err
+	}
+	if err := os.Rename(temp, to); err != nil {
+		return r, err
+	}
+	if err := syncDir(to); err != nil {
+		return r, fmt.Errorf("%s was written, but %w: %w", to, db.ErrUnsynced, err)
+	}
+	return r, nil
 }
 
 // Verify reads the whole database at path, even while servers use it, and changes

@@ -62,7 +62,7 @@ func TestVerify(t *testing.T) {
 		wantError(t, name, err, "is damaged")
 		wantError(t, name, err, " "+name)
 		_, err = schema.Restore(t.Context(), newPath(t), path)
-		wantError(t, "Restore of a damaged backup", err, "cannot be restored")
+		wantError(t, "Restore of a damaged backup", err, "restoring "+path)
 	}
 }
 
