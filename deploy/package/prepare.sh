@@ -22,7 +22,7 @@ licenses() { # NAME FOLDER
 		printf '\n\n'
 	done
 }
-for os in linux darwin; do
+for os in linux darwin; do # .Dir is empty if there is a folder vendor
 	GOOS=$os CGO_ENABLED=0 go list -buildvcs=false -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{or .Dir (print "vendor/" .Path)}}{{end}}{{end}}' ./cmd/petstore
 done >"$out/modules"
 {
