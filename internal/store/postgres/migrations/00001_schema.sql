@@ -1,6 +1,6 @@
 -- +goose Up
 -- The upper bound is pets.MaxID. A sequence never returns a number twice, not
--- even after a crash or a failover.
+-- even after a crash or a failover to a standby that commits waited for.
 CREATE TABLE petstore.pets (
     id          bigint GENERATED ALWAYS AS IDENTITY (MINVALUE 1 MAXVALUE 9007199254740991 NO CYCLE) PRIMARY KEY,
     name        text   NOT NULL,
