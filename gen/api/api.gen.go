@@ -78,7 +78,7 @@ type NewPet struct {
 // Pet A pet in a response. It always has a `status`, which is `available`
 // if none was given when the pet was added.
 type Pet struct {
-	// ID Unique identifier assigned by the service on creation; never reused.
+	// ID Unique identifier assigned by the service on creation; never reused, unless the creation got a 500.
 	//
 	// Example: 1
 	ID int64 `json:"id"`
@@ -155,7 +155,8 @@ type ListPetsParams struct {
 	// After Return only pets whose `id` is greater than this, such as the last
 	// `id` of the previous page. If there are none, the page is empty.
 	//
-	// A pet may become visible up to 10 s later than one with a greater `id`. To
+	// A pet may become visible up to 10 s later than one with a greater `id`, or
+	// later still if its creation got a 500. To
 	// look for new pets again, give the greatest `id` that you knew 10 s before
 	// your last search began, and skip the pets that you know.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
