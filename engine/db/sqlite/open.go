@@ -152,7 +152,7 @@ func newLock(file string) *flock.Flock {
 }
 
 // shareLock acquires the shared lock. If the lock was exclusive, it is free for a moment. A restore
-// that acquires it then fails, because the connections hold SQLite's own locks.
+// that acquires it then fails, because the file exists.
 func (d *DB) shareLock(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

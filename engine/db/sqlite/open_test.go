@@ -243,17 +243,6 @@ func TestReplacedFile(t *testing.T) {
 	}
 }
 
-// TestLogCut cuts the last byte off the log.
-func TestLogCut(t *testing.T) {
-	d := open(t, newPath(t))
-	mustCreate(t, d, "a")
-	pages, err := d.faults.measureLog()
-	if err := errors.Join(err, os.Truncate(d.file+"-wal", 32+pages*(24+4096)-1)); err != nil {
-		t.Fatal(err)
-	}
-	wantError(t, "Ping", d.Ping(t.Context()), "was emptied or cut")
-}
-
 // TestLogTaken takes the log of a killed process away. Nothing opens the file, until the log is back, or its
 // index is gone, too. A restored file needs no log.
 func TestLogTaken(t *testing.T) {

@@ -180,3 +180,14 @@ func TestLogLength(t *testing.T) {
 	sqlOn(t, d.file, "PRAGMA wal_checkpoint(TRUNCATE)") // the log is shorter than it was, and whole
 	mustCreate(t, d, "a")
 }
+
+// TestLogCut cuts the last byte off the log.
+func TestLogCut(t *testing.T) {
+	d := open(t, newPath(t))
+	mustCreate(t, d, "a")
+	pages, err := d.faults.measureLog()
+	if err := errors.Join(err, os.Truncate(d.file+"-wal", 32+pages*(24+4096)-1)); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, "Ping", d.Ping(t.Context()), "was emptied or cut")
+}
