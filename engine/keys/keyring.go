@@ -12,6 +12,7 @@ import (
 
 	"example.com/petstore/engine/fault"
 	"golang.org/x/sync/semaphore"
+	"golang.org/x/sync/singleflight"
 )
 
 const (
@@ -31,6 +32,7 @@ type Keyring struct {
 	store   Store
 	fixed   []Key               // only their IDs and hashes
 	unknown *semaphore.Weighted // limits look-ups of unknown keys
+	lookups singleflight.Group  // of known keys
 
 	mu    sync.Mutex
 	known map[string]knownKey
@@ -99,18 +101,32 @@ func (k *Keyring) key(ctx context.Context, id string) (Key, error) {
 	k.mu.Lock()
 	cached, known := k.known[id]
 	k.mu.Unlock()
-	asked := time.Now()
-	if known && asked.Sub(cached.asked) < cacheTTL {
+	if known && time.Since(cached.asked) < cacheTTL {
 		return cached.Key, nil
+	}
+	if known { // one look-up for all requests in flight, which does not end with the first of them
+		lookup := k.lookups.DoChan(id, func() (any, error) { return k.lookUp(context.WithoutCancel(ctx), id) })
+		select {
+		case result := <-lookup:
+			return result.Val.(Key), result.Err
+		case <-ctx.Done():
+			return Key{}, ctx.Err()
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
-	if !known {
-		if k.unknown.Acquire(ctx, 1) != nil {
-			return Key{}, errors.New("too many unknown keys are being looked up")
-		}
-		defer k.unknown.Release(1)
+	if k.unknown.Acquire(ctx, 1) != nil {
+		return Key{}, errors.New("too many unknown keys are being looked up")
 	}
+	defer k.unknown.Release(1)
+	return k.lookUp(ctx, id)
+}
+
+// lookUp returns a key from the store, and caches it.
+func (k *Keyring) lookUp(ctx context.Context, id string) (Key, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	asked := time.Now()
 	key, err := k.store.Key(ctx, id)
 	if err == nil {
 		k.mu.Lock()

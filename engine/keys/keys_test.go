@@ -89,8 +89,9 @@ type fixture struct {
 	record  func()        // called while uses are recorded
 }
 
-// run calls test in a synctest bubble.
+// run calls test in a synctest bubble. A test that hangs on a lock fails.
 func run(t *testing.T, test func(f *fixture)) {
+	defer time.AfterFunc(10*time.Second, func() { panic(t.Name() + " hangs") }).Stop()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fixture{T: t, record: func() {}}
 		f.Keyring = NewKeyring(f, []string{"another-fixed-key", fixedToken})
@@ -235,6 +236,38 @@ func TestUnknownLookups(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSharedLookup checks that concurrent requests with a known key share a look-up, which does not end
+// with the request that began it.
+func TestSharedLookup(t *testing.T) {
+	run(t, func(f *fixture) {
+		id, token := f.create(0)
+		f.want(token, id, 1)
+		time.Sleep(cacheTTL)
+		f.delay = time.Second
+		first, leave := context.WithCancel(f.Context())
+		errs := make(chan error)
+		go func() { _, err := f.Authenticate(first, token); errs <- err }()
+		synctest.Wait()
+		for range 50 {
+			go func() { _, err := f.Authenticate(f.Context(), token); errs <- err }()
+		}
+		synctest.Wait()
+		leave()
+		if err := <-errs; !errors.Is(err, context.Canceled) {
+			f.Errorf("the request that left: got error %v, want %v", err, context.Canceled)
+		}
+		for range 50 {
+			if err := <-errs; err != nil {
+				f.Errorf("got error %v, want none", err)
+			}
+		}
+		f.want(token, id, 0)
+		if got := f.lookups.Load(); got != 2 {
+			f.Errorf("got %d look-ups, want 2", got)
+		}
+	})
 }
 
 func TestRecordUses(t *testing.T) {

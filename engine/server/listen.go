@@ -208,11 +208,12 @@ func (s *Server) serveAdmin() *http.Server {
 	return admin
 }
 
-// closeOldest returns a ConnState hook that limits how many connections are open. A connection
-// that exceeds the limit closes the oldest one, so that slow clients cannot delay probes.
+// closeOldest returns a ConnState hook that limits how many connections are open. A connection that
+// exceeds the limit closes the oldest without a complete request, so that slow clients cannot delay probes.
 func closeOldest() func(net.Conn, http.ConnState) {
 	var mu sync.Mutex
-	var open []net.Conn // oldest first
+	var open []net.Conn           // oldest first
+	active := map[net.Conn]bool{} // has those whose requests are being answered
 	return func(conn net.Conn, state http.ConnState) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -221,10 +222,14 @@ func closeOldest() func(net.Conn, http.ConnState) {
 			limitBuffers(conn)
 			open = append(open, conn)
 			if len(open) > adminConnections {
-				_ = open[0].Close()
-				open = open[1:]
+				i := slices.IndexFunc(open, func(c net.Conn) bool { return !active[c] }) // perhaps conn
+				_ = open[i].Close()
+				open = slices.Delete(open, i, i+1)
 			}
+		case http.StateActive:
+			active[conn] = true
 		case http.StateClosed:
+			delete(active, conn)
 			open = slices.DeleteFunc(open, func(c net.Conn) bool { return c == conn })
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -26,6 +27,7 @@ import (
 
 // TestCertificate checks that new files are served without a restart, but not half a pair.
 func TestCertificate(t *testing.T) {
+	defer time.AfterFunc(10*time.Second, func() { panic("it hangs") }).Stop() // on the lock
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		o, other := certified(t, "old.example"), certified(t, "new.example")
@@ -40,8 +42,12 @@ func TestCertificate(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)
+			var clients sync.WaitGroup
+			for range 2 { // of which one reads the files
+				clients.Go(func() { _, _ = s.http.TLSConfig.GetCertificate(nil) })
+			}
+			clients.Wait()
 			got, err := s.http.TLSConfig.GetCertificate(nil)
-			_, _ = s.http.TLSConfig.GetCertificate(nil) // within a second, this does not read the files
 			if err != nil || got.Leaf.DNSNames[0] != step.want {
 				t.Errorf("got %v, error %v, want %s", got, err, step.want)
 			}
@@ -233,12 +239,15 @@ func TestConnectionLimit(t *testing.T) {
 	})
 }
 
-// TestAdmin checks what the admin address serves, and that idle connections do not keep it from
-// answering probes.
+// TestAdmin checks what the admin address serves, and that idle connections neither keep it from
+// answering probes nor end a request that is being answered.
 func TestAdmin(t *testing.T) {
 	inBubble(t, Options{Profiles: true}, func(s *running) {
+		slow := make(chan int)
+		go func() { slow <- roundTrip(s.dialAt(s.admin), request("GET /debug/pprof/heap?seconds=1")).StatusCode }()
+		synctest.Wait()
 		var idle []net.Conn
-		for range adminConnections {
+		for range adminConnections - 1 {
 			idle = append(idle, s.dialAt(s.admin))
 		}
 		for range adminConnections { // the first one exceeds the limit
@@ -252,7 +261,10 @@ func TestAdmin(t *testing.T) {
 				s.Errorf("idle connection %d: got status %d, want %d", i, got, want)
 			}
 		}
-		s.wantTime(0)
+		if got := <-slow; got != 200 {
+			s.Errorf("the oldest connection, which is answered: got status %d, want 200", got)
+		}
+		s.wantTime(time.Second)
 		large := "X: " + strings.Repeat("x", 20<<10) + "\r\n"
 		for line, want := range map[string]int{
 			request("GET /livez", large): 431, request("GET /metrics"): 200, request("GET /ok"): 404,

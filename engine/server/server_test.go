@@ -85,9 +85,10 @@ type running struct {
 	ended   chan error
 }
 
-// inBubble calls f with a running server.
+// inBubble calls f with a running server. A test that hangs on a lock fails.
 func inBubble(t *testing.T, o Options, f func(s *running)) {
 	t.Helper()
+	defer time.AfterFunc(10*time.Second, func() { panic(t.Name() + " hangs") }).Stop()
 	synctest.Test(t, func(t *testing.T) {
 		conns, others, admin, failed := newPipes(), newPipes(), newPipes(), make(chan error)
 		o.Listeners, o.Admin, o.Failed = []net.Listener{conns, others}, admin, failed
@@ -238,7 +239,7 @@ func TestNotify(t *testing.T) {
 		s.cancel(nil)
 		s.wantEnd(0, nil)
 	})
-	_ = systemd.SetReadDeadline(time.Now().Add(time.Minute)) // both have been sent
+	_ = systemd.SetReadDeadline(time.Now().Add(time.Second)) // both have been sent
 	for _, want := range []string{"READY=1", "STOPPING=1"} {
 		message := make([]byte, 100)
 		n, _, err := systemd.ReadFrom(message)
