@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -87,10 +88,8 @@ func TestObserve(t *testing.T) {
 		if kind != "" {
 			want["store_failures_total get "+kind] = 1
 		}
-		for name := range want {
-			if n, found := got[name]; !found || n != want[name] {
-				t.Errorf("%v: %s: got %v, want %v", err, name, n, want[name])
-			}
+		if !maps.Equal(got, want) {
+			t.Errorf("%v: got %v, want %v", err, got, want)
 		}
 	}
 }
