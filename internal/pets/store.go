@@ -23,8 +23,8 @@ type Store interface {
 	// process or another, create one pet and return it as it is stored now, or
 	// fail with ErrRemoved if an operator has removed it. The zero key means none.
 	//
-	// It fails as Validate of p or key does, and with IdempotencyKeyReused if
-	// the key was first used with other values; see CheckRepeat.
+	// The values of p and key must be as the OpenAPI document allows. It fails with
+	// IdempotencyKeyReused if the key was first used with other values; see CheckRepeat.
 	CreatePet(ctx context.Context, p NewPet, key IdempotencyKey) (Pet, error)
 
 	// Pet returns the pet with the identifier id, or NotFound.

@@ -13,12 +13,6 @@ import (
 )
 
 func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.IdempotencyKey) (pet pets.Pet, err error) {
-	if err := p.Validate(); err != nil {
-		return pets.Pet{}, err
-	}
-	if err := key.Validate(); err != nil {
-		return pets.Pet{}, err
-	}
 	err = s.locked(ctx, func() error {
 		if first, found := s.requests[key]; found {
 			if err := p.CheckRepeat(first.fingerprint); err != nil {

@@ -46,12 +46,6 @@ const (
 )
 
 func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.IdempotencyKey) (made pets.Pet, err error) {
-	if err := p.Validate(); err != nil {
-		return pets.Pet{}, err
-	}
-	if err := key.Validate(); err != nil {
-		return pets.Pet{}, err
-	}
 	if key.IsZero() {
 		made.NewPet = p
 		err = s.WriteOnce(ctx, func(ctx context.Context, c *pgx.Conn) error {

@@ -48,12 +48,6 @@ func selectByID(conn sqlite.Conn, p *pets.Pet) error {
 }
 
 func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.IdempotencyKey) (pets.Pet, error) {
-	if err := p.Validate(); err != nil {
-		return pets.Pet{}, err
-	}
-	if err := key.Validate(); err != nil {
-		return pets.Pet{}, err
-	}
 	var made pets.Pet
 	err := s.Write(ctx, func(conn sqlite.Conn) (err error) {
 		if key.IsZero() {

@@ -28,10 +28,6 @@ func testCreatePet(t *testing.T, f Factory) {
 		_, err := s.Pet(t.Context(), id)
 		wantKind(t, fmt.Sprintf("Pet(%d)", id), err, fault.NotFound)
 	}
-	invalid := example.Named("\x00") // package pets tests the rules
-	wantRefused(t, s, invalid, pets.IdempotencyKey{}, fault.InvalidBody)
-	wantRefused(t, s, invalid, mine, fault.InvalidBody)
-	wantRefused(t, s, example.Pet(), pets.IdempotencyKey{KeyID: "mine"}, fault.InvalidRequest)
 	wantAll(t, s, all)
 
 	f.Last(t, s, pets.MaxID-2)
