@@ -78,6 +78,10 @@ func (d *Document) newOperation(method, path string, item *openapi3.PathItem) (*
 		return nil, errors.New("the operationId is missing")
 	case o.Servers != nil || item.Servers != nil:
 		return nil, errors.New("servers must be those of the whole document")
+	case method == http.MethodHead:
+		return nil, errors.New("remove the operation: HEAD is answered wherever GET is")
+	case afterParameter.MatchString(path):
+		return nil, errors.New("only / may follow a parameter: Echo takes anything else as part of its name")
 	}
 	security := *cmp.Or(o.Security, &d.spec.Security)
 	if len(security) > 1 || len(security) == 1 && len(security[0]) != 1 {
@@ -106,6 +110,9 @@ func (d *Document) newOperation(method, path string, item *openapi3.PathItem) (*
 	}
 	return op, err
 }
+
+// afterParameter matches a path in which more than a slash follows a parameter.
+var afterParameter = regexp.MustCompile(`\}[^/]`)
 
 // unsupported matches forms, and media types that the generated code would not recognize.
 var unsupported = regexp.MustCompile(`^multipart/|^application/x-www-form-urlencoded|^\*|[A-Z; ]`)

@@ -121,7 +121,7 @@ func New(document *Document, service Service, o Options) (*Handler, error) {
 		h.rates = middleware.NewRateLimiterMemoryStore(rate.Limit(o.RateLimit)) // the burst is the same, rounded up
 	}
 	h.echo.HTTPErrorHandler = h.writeError
-	h.echo.Binder = binder{h.inFlight}
+	h.echo.Binder = h.inFlight
 	h.echo.IPExtractor = clientAddress(o.TrustedProxies)
 	if err := h.routes(); err != nil {
 		return nil, err

@@ -183,6 +183,8 @@ func TestNewRefuses(t *testing.T) {
 		"servers of a path":          {"/version:", "/version:\n    servers: [{url: /}]", "/version: servers must be"},
 		"servers of an operation":    {"operationId: getVersion", "operationId: getVersion\n      servers: [{url: /}]", "/version: servers must be"},
 		"no operationId":             {"operationId: getBook", "summary: x", "operationId is missing"},
+		"a HEAD operation":           {"/version:\n    get:", "/version:\n    head:", "HEAD /version: remove the operation"},
+		"a verb after a parameter":   {"/books/{id}:", "'/books/{id}:lend':", "only / may follow a parameter"},
 		"a key that is optional":     {"security: [{bearer: []}]", "security: [{bearer: []}, {}]", "security must be one bearer scheme"},
 		"security by nothing":        {"security: [{bearer: []}]", "security: [{}]", "security must be one bearer scheme"},
 		"basic authentication":       {"scheme: bearer", "scheme: basic", "the security scheme bearer must be a bearer token"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -109,10 +110,21 @@ func sentences(err error, root string, schema *openapi3.Schema) (all []string) {
 		if e.SchemaField == "allOf" {
 			break // it wraps the errors of its parts
 		}
+		if branches, ok := errors.AsType[openapi3.MultiError](e.Origin); ok && e.SchemaField == "oneOf" {
+			for _, branch := range branches { // only one with a discriminator; else that with the fewest faults
+				if faults := sentences(branch, root, schema); all == nil || len(faults) < len(all) {
+					all = faults
+				}
+			}
+			return all
+		}
 		path := e.JSONPointer()
+		if e.SchemaField == "discriminator" {
+			return []string{place(root, append(path, e.Schema.Discriminator.PropertyName)) + " " + describeRule(e)}
+		}
 		sentence := place(root, path) + " " + describeRule(e)
 		if e.Value == nil && len(path) == 1 && !slices.Contains(schema.Required, path[0]) {
-			sentence += ", which may be left out"
+			sentence += "; it may be left out"
 		}
 		return []string{sentence}
 	case *json.SemanticError:
@@ -140,11 +152,18 @@ func describeSyntax(err error) string {
 
 // describeRule describes the rule that the value breaks.
 func describeRule(e *openapi3.SchemaError) string {
-	if e.Value == nil {
+	s := e.Schema
+	switch {
+	case e.SchemaField == "discriminator" && e.Value == nil:
+		return "is required"
+	case e.Value == nil:
 		return "must not be null"
 	}
-	s := e.Schema
 	switch e.SchemaField {
+	case "discriminator":
+		return "must be one of " + strings.Join(slices.Sorted(maps.Keys(s.Discriminator.Mapping)), ", ")
+	case "oneOf", "anyOf":
+		return "must have one of the forms in the document"
 	case "required":
 		return "is required"
 	case "enum":
@@ -154,9 +173,13 @@ func describeRule(e *openapi3.SchemaError) string {
 		}
 		return "must be one of " + strings.Join(values, ", ")
 	case "minimum", "maximum":
-		if s.Min != nil && s.Max != nil {
-			return fmt.Sprintf("must be between %v and %v", *s.Min, *s.Max)
+		switch {
+		case s.Min != nil && s.Max != nil:
+			return "must be between " + decimal(*s.Min) + " and " + decimal(*s.Max)
+		case s.Min != nil:
+			return "must be at least " + decimal(*s.Min)
 		}
+		return "must be at most " + decimal(*s.Max)
 	case "pattern":
 		if message, ok := s.Extensions["x-pattern-message"].(string); ok {
 			return message
@@ -177,6 +200,9 @@ func describeRule(e *openapi3.SchemaError) string {
 	}
 	return "is invalid: " + e.Reason
 }
+
+// decimal writes a number without an exponent.
+func decimal(number float64) string { return strconv.FormatFloat(number, 'f', -1, 64) }
 
 func describeType(s *openapi3.Schema) string {
 	if s.Type.Is("integer") {

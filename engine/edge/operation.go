@@ -80,8 +80,9 @@ func (r *request) serve(ctx context.Context, generated echo.HandlerFunc) error {
 		return err
 	}
 	defer r.h.inFlight.leave(r.client)
-	if err := r.authorize(); err != nil {
-		return err
+	method := r.c.Request().Method
+	if !r.op.public && !r.caller.MayWrite && method != http.MethodGet && method != http.MethodHead {
+		return r.challenge("insufficient_scope", fault.New(fault.Forbidden, ""))
 	}
 	invalid := r.read()
 	return r.h.inFlight.run(ctx, share, func() error {
@@ -118,15 +119,6 @@ func (r *request) identify(ctx context.Context) error {
 	}
 	r.caller, r.client = caller, caller.ID
 	return nil
-}
-
-// authorize rejects a caller that may not write.
-func (r *request) authorize() error {
-	method := r.c.Request().Method
-	if r.op.public || r.caller.MayWrite || method == http.MethodGet || method == http.MethodHead {
-		return nil
-	}
-	return r.challenge("insufficient_scope", fault.New(fault.Forbidden, ""))
 }
 
 // challenge adds a WWW-Authenticate header (RFC 6750, section 3) to the response and returns err.

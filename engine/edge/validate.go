@@ -99,7 +99,7 @@ func isInteger(text string, bits int) bool {
 }
 
 // read validates the parameters and, if the operation takes a body, reads it. It also validates
-// text; see binder for JSON.
+// text; see Bind for JSON.
 func (r *request) read() error {
 	if err := r.op.validateParameters(r.c); err != nil {
 		return err
@@ -184,20 +184,18 @@ func checkTextBody(schema *openapi3.Schema, body []byte) error {
 	return nil
 }
 
-// binder is the echo.Binder of the generated code.
-type binder struct{ *inFlight }
-
-// Bind validates and decodes the body after waiting for a decode slot. Without a body it returns io.EOF.
-func (b binder) Bind(into any, c echo.Context) error {
+// Bind implements echo.Binder for the generated code. After waiting for a decode slot, it
+// validates and decodes the body. Without a body it returns io.EOF.
+func (f *inFlight) Bind(into any, c echo.Context) error {
 	ctx := c.Request().Context()
 	r := requestOf(ctx)
 	if len(r.body) == 0 {
 		return io.EOF
 	}
-	if !acquire(ctx, b.decoding) {
+	if !acquire(ctx, f.decoding) {
 		return errOverloaded
 	}
-	defer b.decoding.Release(1)
+	defer f.decoding.Release(1)
 	return decodeBody(r.schema, r.body, into)
 }
 
