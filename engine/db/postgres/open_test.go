@@ -191,6 +191,14 @@ func (d *DB) count(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
+// list returns the identifiers of all notes by their texts.
+func (d *DB) list(ctx context.Context) (ids map[string]int64, err error) {
+	err = d.Read(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, "SELECT json_object_agg(text, id) FROM notebook.notes WHERE text LIKE 'row %'").Scan(&ids)
+	})
+	return ids, err
+}
+
 func (d *DB) mustInsert(t *testing.T) {
 	t.Helper()
 	if _, err := d.insert(t.Context(), "Call Zoë 🐕", false); err != nil {
