@@ -120,12 +120,7 @@ Exit status:
 	for _, command := range commands {
 		root.AddCommand(command(env))
 	}
-	root.AddCommand(healthCommand(), &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		Run:   func(*cobra.Command, []string) { fmt.Fprintln(env.stdout, service.Name, "version", root.Version) },
-	})
+	root.AddCommand(healthCommand())
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {

@@ -35,6 +35,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){service.Name: func() {
 		time.AfterFunc(giveUp, func() { os.Exit(99) })
+		version, commit = "v1", "c1"
 		main()
 	}})
 }
@@ -170,6 +171,28 @@ func certify(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	for i, block := range []pem.Block{{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}, {Type: "PRIVATE KEY", Bytes: key}} {
 		ts.Check(os.WriteFile(ts.MkAbs(args[i]), pem.EncodeToMemory(&block), 0o600))
+	}
+}
+
+// TestRateLimit checks that there is no limit by default.
+func TestRateLimit(t *testing.T) {
+	t.Parallel()
+	if got := serveCommand(new(environment)).Flags().Lookup("rate-limit").DefValue; got != "0" {
+		t.Errorf("--rate-limit: got the default %s, want 0", got)
+	}
+}
+
+// TestHealthTimeout checks that health does not wait for a server that hangs.
+func TestHealthTimeout(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() // it accepts nothing
+	got, stderr := runHere(t.Context(), "health --addr "+l.Addr().String(), environment{})
+	if got != 1 || !strings.Contains(stderr, "Client.Timeout exceeded") {
+		t.Errorf("got %d, %s, want 1 and a timeout", got, stderr)
 	}
 }
 
