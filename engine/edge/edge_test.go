@@ -227,6 +227,7 @@ func TestDocs(t *testing.T) {
 		name, want string // of a header
 	}{
 		{local, "GET /manual", 200, "Content-Security-Policy", "img-src *"},
+		{none, "GET /readyz", 200, "Cache-Control", "no-store"},
 		{none, "GET /manual", 404, "Content-Security-Policy", ""},
 		{local, browser, 302, "Location", "/manual"},
 		{public, browser, 302, "Location", "https://example.com/a%20b/manual"},
@@ -249,6 +250,26 @@ func TestDocs(t *testing.T) {
 		assert(t, w.Code == test.status && got == test.want,
 			"%s: got %d, %s: %s, want %d, %s", test.send, w.Code, test.name, got, test.status, test.want)
 	}
+}
+
+// TestFileChanges checks that a file with other content has another ETag.
+func TestFileChanges(t *testing.T) {
+	etag := func(content string) string {
+		docs := Docs{Path: "/manual", Files: []File{{"/manual", "text/html", "", []byte(content)}}}
+		return newServer(t, Options{Docs: docs}).send("GET /manual", "").Header().Get("Etag")
+	}
+	a, b := etag("a"), etag("b")
+	assert(t, a != b, "got the ETag %s for both, want two", a)
+}
+
+// TestHalfClosed checks that an operation goes on when the client has closed its side.
+func TestHalfClosed(t *testing.T) {
+	s := newServer(t, Options{})
+	s.handle = func(c echo.Context) error { return errors.Join(c.Request().Context().Err(), sendTitle(c)) }
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	got := do(s, newRequest("GET /v1/books", "").WithContext(ctx)).Code
+	assert(t, got == 200 && !strings.Contains(s.log.String(), "canceled"), "got %d, %s, want no error", got, &s.log)
 }
 
 // TestServers checks that the served document has only the address of the service, whatever its

@@ -119,21 +119,21 @@ func TestSlowBody(t *testing.T) {
 func TestRateLimit(t *testing.T) {
 	const list, add, public, one, other = "GET /v1/books", "POST /v1/books", "GET /v1/version", "192.0.2.1", "192.0.2.2"
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, Options{RateLimit: 0.4})
+		s := newServer(t, Options{RateLimit: 0.3})
 		for _, test := range []struct {
 			wait               time.Duration
 			send, key, address string
 			want               string // the status and Retry-After
 		}{
 			{0, list, "a", one, "200"},
-			{0, list, "a", other, "429 3"},
+			{0, list, "a", other, "429 4"},
 			{0, list, "b", one, "200"},
-			{2400 * time.Millisecond, list, "a", one, "429 3"},
+			{3300 * time.Millisecond, list, "a", one, "429 4"},
 			{100 * time.Millisecond, list, "a", one, "200"},
 			{0, add, readKey, one, "403"},
-			{0, add, readKey, one, "429 3"},
+			{0, add, readKey, one, "429 4"},
 			{0, public, "a", one, "200"},
-			{0, public, "b", one, "429 3"},
+			{0, public, "b", one, "429 4"},
 			{0, public, "a", other, "200"},
 		} {
 			time.Sleep(test.wait)

@@ -38,6 +38,7 @@ func TestLog(t *testing.T) {
 		{"GET /v1/books\nAuthorization: Bearer " + brokeKey, `"level":"ERROR" "status":503 "key":"" "error":"no`, ""},
 		{"GET /v1/books" + trace, `"trace_id":"` + traceID + `"`, ""},
 		{"GET /v1/books" + trace + "-later", "", "trace_id"},
+		{"GET /v1/books" + strings.Replace(trace, "00-", "x00-", 1), "", "trace_id"},
 		{"GET /v1/books" + strings.ToUpper(trace), "", "trace_id"},
 		{"GET /v1/books" + trace + trace, "", "trace_id"},
 	} {
@@ -62,7 +63,7 @@ func TestMetrics(t *testing.T) {
 		s := newServer(t, Options{Logger: slog.New(slog.NewJSONHandler(w, nil))})
 		s.isReady = func(context.Context) error { return errors.New("away") }
 		for path, want := range map[string]string{
-			"/v1/books":         `sum{operation="listBooks",status="200"} 1`,
+			"/v1/books":         `bucket{operation="listBooks",status="200",le="8"} 1`,
 			"/v1/books?limit=0": `sum{operation="listBooks",status="400"} 1`,
 			"/nowhere":          `sum{operation="unknown",status="404"} 1`,
 			"/readyz":           "\nready 0",
