@@ -54,6 +54,7 @@ func (s Schema) OpenReader(ctx context.Context, address string) (*DB, error) {
 // Migrate brings the schema of the database at address up to date, creating it if there is
 // none, and returns the versions before and after.
 func (s Schema) Migrate(ctx context.Context, address string, logger *slog.Logger) (from, to int64, err error) {
+	logger = cmp.Or(logger, slog.New(slog.DiscardHandler))
 	seen, err := s.connect(ctx, address, logger, true)
 	if err == nil {
 		from, to, err = s.migrate(ctx, seen, logger)
