@@ -85,6 +85,24 @@ func TestProcess(t *testing.T) {
 	wantExit(t, cmd, syscall.SIGTERM, "signal: terminated")
 }
 
+// TestNohup checks that SIGHUP does not stop a server that nohup started.
+func TestNohup(t *testing.T) {
+	t.Parallel()
+	const serve = "petstore serve --addr 127.0.0.1:0 --store memory: --drain 1h"
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", "trap '' HUP; exec "+serve)
+	cmd.Env = append(os.Environ(), keysVariable+"="+program.Key)
+	log, err := cmd.StderrPipe()
+	if err := errors.Join(err, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(log); !strings.Contains(lines.Text(), `"serving"`) && lines.Scan(); {
+	}
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	wantExit(t, cmd, syscall.SIGINT, "<nil>") // a second signal would kill it
+}
+
 // TestUnreadOutput checks that a server ends although nobody reads what it prints.
 func TestUnreadOutput(t *testing.T) {
 	t.Parallel()
