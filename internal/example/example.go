@@ -14,6 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"example.com/petstore/engine/contract"
 	"example.com/petstore/gen"
 	"example.com/petstore/internal/pets"
 )
@@ -50,23 +51,13 @@ func Body(properties ...string) string {
 	if !has(properties, text) {
 		properties = append(properties, fmt.Sprintf(`%q:"%v %d"`, text, newPet().Properties[text].Value.Example, names.Add(1)))
 	}
-	return BodyOf(newPet(), properties...)
+	return contract.BodyOf(newPet(), properties...)
 }
 
 var names atomic.Int64 // given by Body
 
 func has(properties []string, name string) bool {
 	return slices.ContainsFunc(properties, func(p string) bool { return strings.HasPrefix(p, strconv.Quote(name)+":") })
-}
-
-// BodyOf returns such a body for any operation whose body is an object.
-func BodyOf(schema *openapi3.Schema, properties ...string) string {
-	for _, name := range schema.Required {
-		if !has(properties, name) {
-			properties = append(properties, strconv.Quote(name)+":"+string(Must(json.Marshal(schema.Properties[name].Value.Example))))
-		}
-	}
-	return "{" + strings.Join(properties, ",") + "}"
 }
 
 // Pet returns the pet of Body. The names of its fields are those of the properties,

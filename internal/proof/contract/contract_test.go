@@ -6,10 +6,12 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"example.com/petstore/engine/contract"
 	"example.com/petstore/engine/keys"
 	"example.com/petstore/engine/server"
 	"example.com/petstore/gen"
@@ -30,23 +32,32 @@ func init() { time.Local = time.FixedZone("local", 17*60) } // no client has it
 func TestContract(t *testing.T) {
 	if url := os.Getenv("URL"); url != "" {
 		url = strings.TrimSuffix(strings.TrimSuffix(url, "/"), example.Base()) + example.Base()
-		s := &suite{
-			url: url, address: url, key: os.Getenv("KEY"), otherKey: os.Getenv("OTHER_KEY"),
-			readOnlyKey: os.Getenv("READ_ONLY_KEY"), expiredKey: os.Getenv("EXPIRED_KEY"), revokedKey: os.Getenv("REVOKED_KEY"),
-		}
-		s.test(t)
+		newSuite(url, url, &contract.Suite{
+			Key: os.Getenv("KEY"), OtherKey: os.Getenv("OTHER_KEY"), ReadOnlyKey: os.Getenv("READ_ONLY_KEY"),
+			ExpiredKey: os.Getenv("EXPIRED_KEY"), RevokedKey: os.Getenv("REVOKED_KEY"),
+		}).Test(t)
 		return
 	}
 	for name, start := range program.Stores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			newSuite(t, start(t)()).test(t)
+			storeSuite(t, start(t)()).Test(t)
 		})
 	}
 }
 
-// newSuite serves the store at an address until the test ends, with keys of each kind, all of one name.
-func newSuite(t *testing.T, address string) *suite {
+// newSuite completes a suite for the service at url, whose document says that it is at address.
+func newSuite(url, address string, s *contract.Suite) *contract.Suite {
+	_, s.UnknownKey, _ = keys.New(service.KeyPrefix, "unknown", false, time.Now(), 0)
+	s.Document, s.URL, s.Realm, s.MaxBody = example.OpenAPI(), url, service.Name, service.MaxBody
+	s.Leaks = regexp.MustCompile(service.Name + `\.|` + keys.Pattern(service.KeyPrefix).String())
+	s.Cases = func(t *testing.T, s *contract.Suite) { cases(t, s, address) }
+	s.Lists = lists
+	return s
+}
+
+// storeSuite serves the store at an address until the test ends, with keys of each kind, all of one name.
+func storeSuite(t *testing.T, address string) *contract.Suite {
 	t.Helper()
 	st := program.Open(t, address)
 	token := func(readOnly bool, lifetime time.Duration) string {
@@ -56,11 +67,11 @@ func newSuite(t *testing.T, address string) *suite {
 		}
 		return token
 	}
-	s := &suite{
-		url: serve(t, st) + example.Base(), address: example.Base(), key: token(false, 0), otherKey: token(false, 0),
-		readOnlyKey: token(true, 0), expiredKey: token(false, time.Minute), revokedKey: token(false, 0),
-	}
-	if _, err := st.RevokeKey(t.Context(), strings.Split(s.revokedKey, "_")[1], time.Now()); err != nil {
+	s := newSuite(serve(t, st)+example.Base(), example.Base(), &contract.Suite{
+		Key: token(false, 0), OtherKey: token(false, 0),
+		ReadOnlyKey: token(true, 0), ExpiredKey: token(false, time.Minute), RevokedKey: token(false, 0),
+	})
+	if _, err := st.RevokeKey(t.Context(), strings.Split(s.RevokedKey, "_")[1], time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -100,7 +111,8 @@ func TestDocument(t *testing.T) {
 	}
 	for _, item := range example.OpenAPI().Paths.Map() {
 		for _, o := range item.Operations() {
-			if sunset := date(o, "x-sunset"); o.Deprecated && time.Now().After(sunset) {
+			text, _ := o.Extensions["x-sunset"].(string)
+			if sunset, err := time.Parse(time.DateOnly, text); err == nil && o.Deprecated && time.Now().After(sunset) {
 				t.Errorf("%s: got the x-sunset %v, want one in the future, or the operation removed", o.OperationID, sunset)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/engine/contract"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/service"
@@ -106,7 +107,7 @@ func talk(t *testing.T, addr, send string, half bool) (got string) {
 		}
 		got += fmt.Sprint(resp.StatusCode, " ")
 		body, err := io.ReadAll(resp.Body)
-		e, _ := decode(string(body)).(object)
+		e, _ := contract.Decode(string(body)).(object)
 		switch {
 		case err != nil:
 			got += "broken "

@@ -15,31 +15,27 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 )
 
-// unpromised has what an operation need not do, in the words of a failure: "createPet answer" if its
-// answer may differ from the next read, or "getPet .name" if it may show another name than was sent.
-var unpromised = map[string]bool{}
-
 // promise reports what is wrong with the response of an operation, unless ok or unpromised.
-func (got response) promise(t *testing.T, check string, ok bool, format string, args ...any) {
+func (got Response) promise(t *testing.T, check string, ok bool, format string, args ...any) {
 	t.Helper()
 	name := got.route.Operation.OperationID + " " + check
-	got.assert(t, ok || unpromised[name], name+": "+format, args...)
+	got.Assert(t, ok || got.suite.Unpromised[name], name+": "+format, args...)
 }
 
 // read sends a GET twice, if the document has one for the path; found tells. It is stable if both
 // responses are the same.
-func (s *suite) read(t *testing.T, path string) (got response, found, stable bool) {
+func (s *Suite) read(t *testing.T, path string) (got Response, found, stable bool) {
 	t.Helper()
-	c := testCase{send: "GET " + path + "\n" + bearer(s.key)}
+	c := Case{Send: "GET " + path + "\n" + bearer(s.Key)}
 	if r, _ := s.route(c); r == nil {
 		return got, false, false
 	}
 	first, got := s.send(t, c), s.send(t, c)
-	return got, true, first.body == got.body
+	return got, true, first.Body == got.Body
 }
 
 // readPath returns where the effect of a write can be read: at its path or, if that is an action
-// such as /pets/{petId}/feed, above it.
+// such as /books/{bookId}/lend, above it.
 func readPath(r *routers.Route, target string) string {
 	if r.PathItem.Get == nil && strings.HasSuffix(path.Dir(r.Path), "}") {
 		return path.Dir(target)
@@ -49,16 +45,16 @@ func readPath(r *routers.Route, target string) string {
 
 // otherIdentifiers sends a request with another identifier in its path, for each. A GET may return
 // anything, which is recorded. A write is refused if there is nothing to read, but a PUT may create it.
-func (s *suite) otherIdentifiers(t *testing.T, c testCase, r *routers.Route, ids map[string]string) {
+func (s *Suite) otherIdentifiers(t *testing.T, c Case, r *routers.Route, ids map[string]string) {
 	t.Helper()
 	for name, value := range ids {
-		other, _ := decode(s.first[" path "+name]).(string)
+		other, _ := Decode(s.first[" path "+name]).(string)
 		if other == "" || other == value {
 			continue
 		}
 		_, target, _ := c.target()
 		changed, path := c, pathWith(r, ids, name, other)
-		changed.send = strings.Replace(c.send, target, path, 1)
+		changed.Send = strings.Replace(c.Send, target, path, 1)
 		if r.Method == http.MethodGet {
 			s.send(t, changed)
 			continue
@@ -72,42 +68,42 @@ func (s *suite) otherIdentifiers(t *testing.T, c testCase, r *routers.Route, ids
 }
 
 // write tests a case that writes, by what can be read before and after it.
-func (s *suite) write(t *testing.T, c testCase, r *routers.Route) response {
+func (s *Suite) write(t *testing.T, c Case, r *routers.Route) Response {
 	t.Helper()
 	_, target, _ := c.target()
 	path := readPath(r, target)
 	before, _, stable := s.read(t, path)
-	got := s.expect(t, c)
+	got := s.Expect(t, c)
 	after, found, stableAfter := s.read(t, cmp.Or(got.location(), path))
 	switch {
 	case !found || got.StatusCode == http.StatusAccepted: // it is done later
 	case got.StatusCode >= 400:
-		same := !stable || after.body == before.body
-		got.promise(t, "refusal", same, "then got %.200s, want %.200s as before", after.body, before.body)
+		same := !stable || after.Body == before.Body
+		got.promise(t, "refusal", same, "then got %.200s, want %.200s as before", after.Body, before.Body)
 	case r.Method == http.MethodDelete:
 		gone := path != target || after.StatusCode == http.StatusNotFound || after.StatusCode == http.StatusGone
-		got.promise(t, "removal", gone, "then got %.200s, want 404 or 410", after.body)
+		got.promise(t, "removal", gone, "then got %.200s, want 404 or 410", after.Body)
 	default:
-		s.expect(t, testCase{send: after.sent.send, want: "200"})
+		s.Expect(t, Case{Send: after.sent.Send, Want: "200"})
 		_, answered := jsonBody(got.content())
 		if _, shown := jsonBody(after.content()); stableAfter && answered == shown {
 			same := reflect.DeepEqual(got.value, after.value)
-			got.promise(t, "answer", same, "got %.300s, want %.300s as then read", got.body, after.body)
+			got.promise(t, "answer", same, "got %.300s, want %.300s as then read", got.Body, after.Body)
 		}
 	}
 	return got
 }
 
 // location returns the path that the header Location has, or "".
-func (got response) location() string {
+func (got Response) location() string {
 	location, _ := url.Parse(got.Header.Get("Location"))
 	return location.Path
 }
 
 // stored returns what a read should show of a write that succeeded: the body with defaults of what it
 // leaves out or, after a merge-patch (RFC 7396), what was there before with the changes.
-func (s *suite) stored(got response) any {
-	sent, documented := bodyValue(got.Request.Header, got.sent.body), schemasOf(requestContent(got.route))
+func (s *Suite) stored(got Response) any {
+	sent, documented := bodyValue(got.Request.Header, got.sent.Body), schemasOf(requestContent(got.route))
 	before, media := s.last[got.path], got.Request.Header.Get("Content-Type")
 	isMerge := strings.HasPrefix(media, "application/merge-patch+json")
 	switch {
@@ -123,7 +119,7 @@ func (s *suite) stored(got response) any {
 		for _, part := range documented[place] {
 			for name, p := range part.Properties {
 				if _, given := o[name]; isObject && !given && p.Value.Default != nil {
-					o[name] = decode(encode(p.Value.Default))
+					o[name] = Decode(Encode(p.Value.Default))
 				}
 			}
 		}
@@ -148,11 +144,11 @@ func merge(v, patch any) any {
 
 // checkShown checks that a success shows what the last write there must have stored, and that another
 // body has another ETag.
-func (s *suite) checkShown(t *testing.T, got response) {
+func (s *Suite) checkShown(t *testing.T, got Response) {
 	t.Helper()
 	if tag := got.Header.Get("ETag"); got.route.Method == http.MethodGet {
-		changed := s.differs(got.Request.URL.String()+tag, got.body)
-		got.assert(t, tag == "" || !changed, "ETag: got %s, which another body had, want another", tag)
+		changed := s.differs(got.Request.URL.String()+tag, got.Body)
+		got.Assert(t, tag == "" || !changed, "ETag: got %s, which another body had, want another", tag)
 		s.last[got.path] = got.value
 	} else {
 		s.writes, s.written, s.want = s.writes+1, got, s.stored(got)
@@ -171,23 +167,23 @@ func (s *suite) checkShown(t *testing.T, got response) {
 		if parts == nil || parts[0].ReadOnly || parts[0].WriteOnly {
 			return
 		}
-		byDefault := want == nil && reflect.DeepEqual(plain(v), plain(decode(encode(parts[0].Default))))
-		got.promise(t, place, byDefault, "got %.300s, want %.300s as it was sent, or by default", encode(v), encode(want))
+		byDefault := want == nil && reflect.DeepEqual(plain(v), plain(Decode(Encode(parts[0].Default))))
+		got.promise(t, place, byDefault, "got %.300s, want %.300s as it was sent, or by default", Encode(v), Encode(want))
 	})
 }
 
 // once sends a request eight times at once, with bodies that body returns. One must succeed, and the
 // others get a status such as 409.
-func (s *suite) once(t *testing.T, send string, refused int, body func() string) {
+func (s *Suite) Once(t *testing.T, send string, refused int, body func() string) {
 	t.Helper()
 	statuses := make([]int, 8)
 	var wg sync.WaitGroup
 	for i := range statuses {
-		c := testCase{send: send + "\n" + bearer(s.key), body: body()}
+		c := Case{Send: send + "\n" + bearer(s.Key), Body: body()}
 		wg.Go(func() { statuses[i] = s.send(t, c).StatusCode })
 	}
 	wg.Wait()
 	slices.Sort(statuses)
 	ok := statuses[0] < 300 && statuses[1] == refused && statuses[7] == refused
-	assert(t, ok, "%.150q at once: got %v, want one success and %d", send, statuses, refused)
+	s.Assert(t, ok, "%.150q at once: got %v, want one success and %d", send, statuses, refused)
 }

@@ -15,9 +15,6 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/routers"
-
-	"example.com/petstore/internal/example"
-	"example.com/petstore/internal/service"
 )
 
 // parameters returns the parameters of an operation.
@@ -59,7 +56,7 @@ func requestContent(r *routers.Route) openapi3.Content {
 }
 
 // content returns the content that the document has for a response; nil if it has none.
-func (got response) content() openapi3.Content {
+func (got Response) content() openapi3.Content {
 	if got.route == nil || got.route.Operation.Responses.Status(got.StatusCode) == nil {
 		return nil
 	}
@@ -80,7 +77,7 @@ func jsonBody(content openapi3.Content) (media string, s *openapi3.Schema) {
 
 // parameters tests of every operation that it refuses texts that are not valid for a
 // parameter, and a parameter of the query that is given twice.
-func (s *suite) parameters(t *testing.T) {
+func (s *Suite) parameters(t *testing.T) {
 	for _, r := range s.operations {
 		ids, callable := examples(r)
 		for _, p := range parameters(r) {
@@ -95,19 +92,31 @@ func (s *suite) parameters(t *testing.T) {
 				} else if text == "" || strings.Contains(text, "\x00") { // which gateways refuse
 					continue
 				}
-				s.try(t, testCase{send: send, want: "400 invalid_parameter", says: p.Name})
+				s.Try(t, Case{Send: send, Want: "400 invalid_parameter", Says: p.Name})
 			}
 			if inQuery && !p.Schema.Value.Type.Is("array") {
 				twice := url.Values{p.Name: {fmt.Sprint(p.Example), fmt.Sprint(p.Example)}}
 				send := r.Method + " " + pathWith(r, ids, "", "") + "?" + twice.Encode()
-				s.try(t, testCase{send: send, want: "400 invalid_parameter", says: p.Name + " once"})
+				s.Try(t, Case{Send: send, Want: "400 invalid_parameter", Says: p.Name + " once"})
 			}
 		}
 	}
 }
 
+// BodyOf returns a JSON body for a schema, with properties such as `"title":"Emma"`, and with examples of
+// others that are required.
+func BodyOf(schema *openapi3.Schema, properties ...string) string {
+	for _, name := range schema.Required {
+		has := func(p string) bool { return strings.HasPrefix(p, strconv.Quote(name)+":") }
+		if !slices.ContainsFunc(properties, has) {
+			properties = append(properties, strconv.Quote(name)+":"+Encode(schema.Properties[name].Value.Example))
+		}
+	}
+	return "{" + strings.Join(properties, ",") + "}"
+}
+
 // bodies tests of every operation which bodies it refuses.
-func (s *suite) bodies(t *testing.T) {
+func (s *Suite) bodies(t *testing.T) {
 	for _, r := range s.operations {
 		content := requestContent(r)
 		ids, callable := examples(r)
@@ -115,53 +124,53 @@ func (s *suite) bodies(t *testing.T) {
 			continue
 		}
 		isJSON, object := jsonBody(content)
-		send, whole := r.Method+" "+pathWith(r, ids, "", ""), example.BodyOf(object)
+		send, whole := r.Method+" "+pathWith(r, ids, "", ""), BodyOf(object)
 		accepted := "Accept: " + regexp.QuoteMeta(strings.Join(slices.Sorted(maps.Keys(content)), ", "))
-		spaces := strings.Repeat(" ", service.MaxBody+1)
+		spaces := strings.Repeat(" ", s.MaxBody+1)
 		refuse := func(media, body, says string) {
 			t.Helper()
-			s.try(t, testCase{send: send + "\nContent-Type: " + media, body: body, want: "400 invalid_body", says: says})
+			s.Try(t, Case{Send: send + "\nContent-Type: " + media, Body: body, Want: "400 invalid_body", Says: says})
 		}
 		for media := range content {
 			if r.Operation.RequestBody.Value.Required {
 				refuse(strings.Replace(media, "*", "x", 1), "", "")
 			}
 		}
-		for _, c := range []testCase{
-			{send: "\nContent-Type: ", body: whole},
-			{send: "\nContent-Type: text/\tplain" + strings.Repeat("x", 300), body: whole},
-			{send: "\nContent-Type: application/json;;", body: whole},
-			{send: "\nContent-Type: application/vnd.api+json", body: whole},
-			{send: "\nContent-Type: application/json\nContent-Type: text/plain", body: whole},
-			{send: "\nContent-Encoding: gzip" + strings.Repeat("x", 300), body: whole, header: "Accept-Encoding: identity"},
+		for _, c := range []Case{
+			{Send: "\nContent-Type: ", Body: whole},
+			{Send: "\nContent-Type: text/\tplain" + strings.Repeat("x", 300), Body: whole},
+			{Send: "\nContent-Type: application/json;;", Body: whole},
+			{Send: "\nContent-Type: application/vnd.api+json", Body: whole},
+			{Send: "\nContent-Type: application/json\nContent-Type: text/plain", Body: whole},
+			{Send: "\nContent-Encoding: gzip" + strings.Repeat("x", 300), Body: whole, Header: "Accept-Encoding: identity"},
 			// The checks come in this order, after those of the key.
-			{send: "?%zz\nContent-Type: no/type", body: spaces, want: "400 invalid_parameter"},
-			{send: "\nContent-Type: no/type", body: spaces, want: "413 payload_too_large"},
-			{send: "\nContent-Type: no/type", body: "{"},
+			{Send: "?%zz\nContent-Type: no/type", Body: spaces, Want: "400 invalid_parameter"},
+			{Send: "\nContent-Type: no/type", Body: spaces, Want: "413 payload_too_large"},
+			{Send: "\nContent-Type: no/type", Body: "{"},
 		} {
-			if c.want == "" {
-				c.want, c.header = "415 unsupported_media_type", cmp.Or(c.header, accepted)
+			if c.Want == "" {
+				c.Want, c.Header = "415 unsupported_media_type", cmp.Or(c.Header, accepted)
 			}
-			c.send = send + c.send
-			s.try(t, c)
+			c.Send = send + c.Send
+			s.Try(t, c)
 		}
 		if !object.Type.Is("object") {
 			continue
 		}
 		for _, body := range []string{
 			"{", "[]", whole + "{}", "\ufeff" + whole,
-			example.BodyOf(object, `"x":1`, `"x":1`), example.BodyOf(object, "\"x\":\"\xff\""), example.BodyOf(object, `"x":"\ud800"`),
-			example.BodyOf(object, `"x":`+strings.Repeat("[", 100)+strings.Repeat("]", 100)),
+			BodyOf(object, `"x":1`, `"x":1`), BodyOf(object, "\"x\":\"\xff\""), BodyOf(object, `"x":"\ud800"`),
+			BodyOf(object, `"x":`+strings.Repeat("[", 100)+strings.Repeat("]", 100)),
 		} {
 			refuse(isJSON, body, "")
 		}
 		for name, p := range object.Properties {
-			_, bad := values(p.Value)
+			_, bad := Values(p.Value)
 			for _, v := range bad {
-				refuse(isJSON, example.BodyOf(object, encode(name)+":"+v), name)
+				refuse(isJSON, BodyOf(object, Encode(name)+":"+v), name)
 			}
 			if slices.Contains(object.Required, name) { // names match exactly
-				refuse(isJSON, strings.Replace(whole, encode(name), encode(strings.ToUpper(name)), 1), name)
+				refuse(isJSON, strings.Replace(whole, Encode(name), Encode(strings.ToUpper(name)), 1), name)
 			}
 		}
 	}
@@ -171,10 +180,10 @@ var nextLink = regexp.MustCompile(`(?:^|, )<([^<>]*)>; rel="next"`)
 
 // page returns a page of a list and the target of the next, or "". The link to the next page
 // has what the request has, and begins after the last of the page.
-func (s *suite) page(t *testing.T, target string) (page []any, next string) {
+func (s *Suite) Page(t *testing.T, target string) (page []any, next string) {
 	t.Helper()
-	got := s.expect(t, testCase{send: "GET " + target + "\n" + bearer(s.key), want: "200"})
-	page, _ = decode(got.body).([]any)
+	got := s.Expect(t, Case{Send: "GET " + target + "\n" + bearer(s.Key), Want: "200"})
+	page, _ = Decode(got.Body).([]any)
 	m := nextLink.FindStringSubmatch(strings.Join(got.Header.Values("Link"), ", "))
 	if m == nil {
 		return page, ""
@@ -189,15 +198,15 @@ func (s *suite) page(t *testing.T, target string) (page []any, next string) {
 	want.Set("limit", cmp.Or(want.Get("limit"), query.Get("limit")))
 	want.Set("after", fmt.Sprint(page[len(page)-1].(object)["id"]))
 	same := link.Path == asked.Path && reflect.DeepEqual(query, want)
-	assert(t, same, "%s: got the link %s, want %s", target, m[1], want.Encode())
+	s.Assert(t, same, "%s: got the link %s, want %s", target, m[1], want.Encode())
 	return page, link.RequestURI()
 }
 
 // walk returns what all pages of a list have, none of which may have more than limit.
-func (s *suite) walk(t *testing.T, target string, limit int) (all []any) {
+func (s *Suite) Walk(t *testing.T, target string, limit int) (all []any) {
 	t.Helper()
 	for target += fmt.Sprint("limit=", limit); target != ""; {
-		page, next := s.page(t, target)
+		page, next := s.Page(t, target)
 		if target == next || len(page) > limit {
 			t.Fatalf("%s: got a page of %d and the link %s, want at most %d, and another page", target, len(page), next, limit)
 		}
@@ -209,7 +218,7 @@ func (s *suite) walk(t *testing.T, target string, limit int) (all []any) {
 // lists tests of every list with a limit that walks with any limit return the same, also with each
 // value of another parameter that a case has sent, and that filters by a property select what has
 // the value, if only certain values are valid. A parameter that is left out has its default.
-func (s *suite) lists(t *testing.T) {
+func (s *Suite) lists(t *testing.T) {
 	for _, r := range s.operations {
 		longest, given := s.longest[r.Operation.OperationID], parameters(r)
 		i := slices.IndexFunc(given, func(p *openapi3.Parameter) bool { return p.Name == "limit" })
@@ -221,19 +230,19 @@ func (s *suite) lists(t *testing.T) {
 		same := func(what string, got, want []any) {
 			t.Helper()
 			equal := len(got)+len(want) == 0 || reflect.DeepEqual(got, want)
-			assert(t, equal, "%s%s: got %d, want %d, or others", list, what, len(got), len(want))
+			s.Assert(t, equal, "%s%s: got %d, want %d, or others", list, what, len(got), len(want))
 		}
-		all := s.walk(t, list, int(*limit.Max))
+		all := s.Walk(t, list, int(*limit.Max))
 		for _, n := range []int{1, 7} {
-			same(fmt.Sprint("limit=", n), s.walk(t, list+"other=1&", n), all)
+			same(fmt.Sprint("limit=", n), s.Walk(t, list+"other=1&", n), all)
 		}
 		fits := schema.MaxItems == nil || *limit.Max <= float64(*schema.MaxItems)
-		assert(t, fits, "%slimit: got the maximum %v, want at most maxItems", list, *limit.Max)
+		s.Assert(t, fits, "%slimit: got the maximum %v, want at most maxItems", list, *limit.Max)
 		if usual, isNumber := limit.Default.(float64); isNumber && r.PathItem.Post != nil {
-			assert(t, len(all) > int(usual), "%s: got %d, want cases that create more than %v, the usual limit", list, len(all), usual)
+			s.Assert(t, len(all) > int(usual), "%s: got %d, want cases that create more than %v, the usual limit", list, len(all), usual)
 		}
-		page, next := s.page(t, list)
-		wantPage, wantNext := s.page(t, fmt.Sprint(list, "limit=", limit.Default))
+		page, next := s.Page(t, list)
+		wantPage, wantNext := s.Page(t, fmt.Sprint(list, "limit=", limit.Default))
 		same("", append(page, next), append(wantPage, wantNext))
 		for _, p := range given {
 			if p.In != openapi3.ParameterInQuery || p.Name == "limit" || p.Name == "after" {
@@ -245,8 +254,8 @@ func (s *suite) lists(t *testing.T) {
 				filters = append(filters, query(value))
 			}
 			for _, filter := range filters {
-				got := s.walk(t, list+filter+"&", 1)
-				same(filter, got, s.walk(t, list+filter+"&", int(*limit.Max)))
+				got := s.Walk(t, list+filter+"&", 1)
+				same(filter, got, s.Walk(t, list+filter+"&", int(*limit.Max)))
 				if p.Schema.Value.Default != nil && filter == query(p.Schema.Value.Default) {
 					same(filter, got, all)
 				}
@@ -262,25 +271,25 @@ func (s *suite) lists(t *testing.T) {
 // odd holds characters that a database, driver or encoding may change.
 const odd = " 0Aß\u0301🐕👩🏽‍🚀ש\u202e\u2028\r\n\t\x01\x7f\ufeff\"'`\\,;=%&<?$:{\ufffd\U0010ffff "
 
-// long is an odd text that is longer than what databases keep beside other values.
-var long = strings.Repeat(odd, 100)
+// Long is an odd text that is longer than what databases keep beside other values.
+var Long = strings.Repeat(odd, 100)
 
 // candidates are JSON values of all types.
 var candidates = []string{
-	`"lost"`, `"LOST"`, `"+5"`, `"05"`, `"５"`, `"1/2"`, `"T"`, encode(odd), `"a\u0000b"`, `""`,
+	`"lost"`, `"LOST"`, `"+5"`, `"05"`, `"５"`, `"1/2"`, `"T"`, Encode(odd), `"a\u0000b"`, `""`,
 	`5`, `1`, `0`, `-1`, `7.5`, `7.0`, `1e2`, `1e300`, `2147483647`, `-2147483648`, `2147483648`, `9007199254740993`,
 	`9223372036854775807`, `-9223372036854775808`, `9223372036854775808`, `true`, `false`, `[]`, `{}`, `null`,
 }
 
-// values returns JSON values that are valid for a schema, and others that are not. Of a
+// Values returns JSON values that are valid for a schema, and others that are not. Of a
 // schema with a format for text, and of one that is no text, integer or list, it knows only
 // the example, and values of other types.
-func values(s *openapi3.Schema) (good, bad []string) {
+func Values(s *openapi3.Schema) (good, bad []string) {
 	all := slices.Clone(candidates)
 	for _, v := range s.Enum {
-		all = append(all, encode(v))
+		all = append(all, Encode(v))
 		if text, isText := v.(string); isText {
-			all = append(all, encode(strings.ToUpper(text)), encode(text+" "))
+			all = append(all, Encode(strings.ToUpper(text)), Encode(text+" "))
 		}
 	}
 	last, next := limits(s)
@@ -291,16 +300,16 @@ func values(s *openapi3.Schema) (good, bad []string) {
 		case "value":
 			all = append(all, size)
 		case "length":
-			all = append(all, encode(strings.Repeat("x", n)))
+			all = append(all, Encode(strings.Repeat("x", n)))
 		case "items":
 			list, _ := s.Example.([]any)
-			all = append(all, encode(slices.Repeat(append(list, s.Items.Value.Example)[:1], n)))
+			all = append(all, Encode(slices.Repeat(append(list, s.Items.Value.Example)[:1], n)))
 		case "properties":
 			entries := object{}
 			for i := range n {
 				entries[fmt.Sprint("x", i)] = cmp.Or(s.AdditionalProperties.Schema, s.NewRef()).Value.Example
 			}
-			all = append(all, encode(entries))
+			all = append(all, Encode(entries))
 		}
 	}
 	known := s.Type.Is("string") && s.Format == "" || s.Type.Is("integer") || s.Type.Is("array")
@@ -312,7 +321,7 @@ func values(s *openapi3.Schema) (good, bad []string) {
 		}
 	}
 	if len(good) == 0 && s.Example != nil {
-		good = []string{encode(s.Example)}
+		good = []string{Encode(s.Example)}
 	}
 	return good, bad
 }
@@ -320,7 +329,7 @@ func values(s *openapi3.Schema) (good, bad []string) {
 // isValid reports whether a JSON value is valid for s. An integer is an int64 or int32,
 // written in digits.
 func isValid(s *openapi3.Schema, text string) bool {
-	v := decode(text)
+	v := Decode(text)
 	if number, isNumber := v.(json.Number); isNumber && s.Type.Is("integer") {
 		bits := 64
 		if s.Format == "int32" {
@@ -339,13 +348,13 @@ func invalidTexts(s *openapi3.Schema) (all []string) {
 	if s.Type.Is("array") || s.Type.Is("object") {
 		return nil
 	}
-	_, bad := values(s)
+	_, bad := Values(s)
 	for _, v := range bad {
-		text, isText := decode(v).(string)
+		text, isText := Decode(v).(string)
 		if !isText {
 			text = v
 		}
-		if !s.Type.Is("string") || !isValid(s, encode(text)) {
+		if !s.Type.Is("string") || !isValid(s, Encode(text)) {
 			all = append(all, text)
 		}
 	}

@@ -13,8 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
-
-	"example.com/petstore/internal/service"
 )
 
 // history is what requests have sent and responses have shown.
@@ -22,12 +20,12 @@ type history struct {
 	seen    map[string]bool              // what coverage wants
 	first   map[string]string            // the first value that each name had; see differs
 	queries map[string][]string          // what each parameter of a list has been, as status=sold
-	longest map[string]response          // of each operation that reads
+	longest map[string]Response          // of each operation that reads
 	shown   map[*openapi3.SchemaRef]bool // the properties of responses that have had a value
 
 	last    map[string]any // what a GET of each path has returned since the last write
 	writes  int            // the number of writes that succeeded
-	written response       // the response to the last of them
+	written Response       // the response to the last of them
 	want    any            // what a read should show of that; see stored
 }
 
@@ -40,7 +38,7 @@ func (h history) differs(name, value string) bool {
 }
 
 // record records a request to an operation, and its response.
-func (s *suite) record(t *testing.T, got response) {
+func (s *Suite) record(t *testing.T, got Response) {
 	t.Helper()
 	id, success, isGet := got.route.Operation.OperationID, got.StatusCode < 300, got.route.Method == http.MethodGet
 	given := parameterValues(got)
@@ -48,7 +46,7 @@ func (s *suite) record(t *testing.T, got response) {
 		s.recordSent(got, given)
 	}
 	s.recordShown(t, got)
-	if isGet && success && len(got.body) > len(s.longest[id].body) {
+	if isGet && success && len(got.Body) > len(s.longest[id].Body) {
 		s.longest[id] = got
 	}
 	if got.Request.Method == http.MethodHead {
@@ -63,7 +61,7 @@ func (s *suite) record(t *testing.T, got response) {
 }
 
 // parameterValues returns what a request has for each parameter.
-func parameterValues(got response) map[string][]string {
+func parameterValues(got Response) map[string][]string {
 	given, query := map[string][]string{}, got.Request.URL.Query()
 	for _, p := range parameters(got.route) {
 		texts := map[string][]string{
@@ -79,7 +77,7 @@ func parameterValues(got response) map[string][]string {
 func placeOf(p *openapi3.Parameter) string { return " " + p.In + " " + p.Name }
 
 // recordShown records what a response has.
-func (s *suite) recordShown(t *testing.T, got response) {
+func (s *Suite) recordShown(t *testing.T, got Response) {
 	t.Helper()
 	status, documented := fmt.Sprint(got.route.Operation.OperationID, " ", got.StatusCode), schemasOf(got.content())
 	s.seen[status+" response"] = true
@@ -102,12 +100,12 @@ func (s *suite) recordShown(t *testing.T, got response) {
 }
 
 // recordSent records what a request that succeeded has sent.
-func (s *suite) recordSent(got response, given map[string][]string) {
+func (s *Suite) recordSent(got Response, given map[string][]string) {
 	id, documented := got.route.Operation.OperationID, schemasOf(requestContent(got.route))
-	if got.sent.body == "" {
+	if got.sent.Body == "" {
 		s.seen[id+" without a body"] = true
 	} else {
-		each("", bodyValue(got.Request.Header, got.sent.body), func(place string, v any) {
+		each("", bodyValue(got.Request.Header, got.sent.Body), func(place string, v any) {
 			if documented[place] != nil {
 				s.recordValue(id, place, v)
 			}
@@ -115,7 +113,7 @@ func (s *suite) recordSent(got response, given map[string][]string) {
 	}
 	for _, p := range parameters(got.route) {
 		place, texts := placeOf(p), given[placeOf(p)]
-		s.seen[place+encode(texts)] = true
+		s.seen[place+Encode(texts)] = true
 		if len(texts) == 0 {
 			continue
 		}
@@ -124,17 +122,17 @@ func (s *suite) recordSent(got response, given map[string][]string) {
 		}
 		value := any(texts[0])
 		if p.Schema.Value.Type.Is("array") {
-			value = decode(encode(texts))
+			value = Decode(Encode(texts))
 		}
 		each(place, value, func(place string, v any) { s.recordValue(id, place, v) })
 	}
 }
 
 // recordValue records a value that was accepted.
-func (s *suite) recordValue(id, place string, v any) {
+func (s *Suite) recordValue(id, place string, v any) {
 	see := func(what ...any) { s.seen[id+place+fmt.Sprint(what...)] = true }
 	see(" valid value")
-	if s.differs(place, encode(v)) { // whatever operation had the first
+	if s.differs(place, Encode(v)) { // whatever operation had the first
 		see(" other value")
 	}
 	switch v := v.(type) {
@@ -152,8 +150,8 @@ func (s *suite) recordValue(id, place string, v any) {
 	case string:
 		see(" value ", v)
 		see(" length ", utf8.RuneCountInString(v))
-		if strings.Contains(v, long) {
-			see(" long text")
+		if strings.Contains(v, Long) {
+			see(" Long text")
 		}
 		if at := instant(v); !at.IsZero() {
 			s.seen["sent "+at.UTC().String()] = true
@@ -166,13 +164,13 @@ func (s *suite) recordValue(id, place string, v any) {
 
 // recordEffects records which parameters of a GET change the response to a request that is the same
 // otherwise. That an identifier is unknown everywhere is no effect.
-func (s *suite) recordEffects(got response, given map[string][]string) {
-	body := got.body
+func (s *Suite) recordEffects(got Response, given map[string][]string) {
+	body := got.Body
 	if got.StatusCode == http.StatusNotFound {
 		body = "none"
 	}
 	for place, texts := range given {
-		value, others := encode(texts), maps.Clone(given)
+		value, others := Encode(texts), maps.Clone(given)
 		if got.StatusCode == http.StatusNotFound && !s.seen[place+value] {
 			continue
 		}
@@ -184,22 +182,24 @@ func (s *suite) recordEffects(got response, given map[string][]string) {
 	}
 }
 
+const longestText = 64 << 10 // no body that the edge accepts by default has one
+
 // limits returns the last size within each limit, and the next. It leaves out those of which no
 // request can have the next.
 func limits(s *openapi3.Schema) (last, next []string) {
-	keywords, _ := decode(encode(s)).(object)
+	keywords, _ := Decode(Encode(s)).(object)
 	for what, size := range map[string]string{
 		" items ": "Items", " length ": "Length", " properties ": "Properties", " value ": "imum",
 	} {
 		for bound, step := range map[string]float64{"min": -1, "max": 1} {
 			limit, err := strconv.ParseFloat(fmt.Sprint(keywords[bound+size]), 64)
-			if err != nil || limit+step == limit || size == "Length" && limit >= service.MaxBody {
+			if err != nil || limit+step == limit || size == "Length" && limit >= longestText {
 				continue
 			}
 			if keywords["exclusiveM"+bound[1:]+size] == true {
 				limit -= step
 			}
-			last, next = append(last, what+encode(limit)), append(next, what+encode(limit+step))
+			last, next = append(last, what+Encode(limit)), append(next, what+Encode(limit+step))
 		}
 	}
 	if s.Format == "date-time" {
@@ -217,15 +217,15 @@ func limits(s *openapi3.Schema) (last, next []string) {
 // coverage tests that the cases have seen every response that a client can cause, every header of a
 // success and every property, and that they have sent every parameter and property with different
 // values, up to its limits. TestSocket causes the 408, because a proxy would wait for the body.
-func (s *suite) coverage(t *testing.T) {
+func (s *Suite) coverage(t *testing.T) {
 	want := func(name, what string) {
-		assert(t, s.seen[name+what], "%s: got no%s, want a case with it", name, what)
+		s.Assert(t, s.seen[name+what], "%s: got no%s, want a case with it", name, what)
 	}
 	for _, route := range s.operations {
 		o, success := route.Operation, false
 		for status, r := range o.Responses.Map() {
 			name := o.OperationID + " " + status
-			if status != "408" && status != "429" && status < "500" && (status != "403" || s.readOnlyKey != "") {
+			if status != "408" && status != "429" && status < "500" && (status != "403" || s.ReadOnlyKey != "") {
 				want(name, " response")
 			}
 			for header := range r.Value.Headers {
@@ -243,7 +243,7 @@ func (s *suite) coverage(t *testing.T) {
 				for _, part := range combined {
 					for property, p := range part.Properties {
 						shown := s.shown[p] || p.Value.WriteOnly
-						assert(t, shown, "%s%s.%s: got no value, want a case with one", name, place, property)
+						s.Assert(t, shown, "%s%s.%s: got no value, want a case with one", name, place, property)
 						s.shown[p] = true // named once, although other operations have it
 					}
 				}
@@ -281,8 +281,8 @@ func (s *suite) coverage(t *testing.T) {
 			if len(part.Enum) != 1 {
 				want(name, " other value")
 			}
-			if part.Type.Is("string") && part.Format == "" && isValid(part, encode(long)) {
-				want(name, " long text")
+			if part.Type.Is("string") && part.Format == "" && isValid(part, Encode(Long)) {
+				want(name, " Long text")
 			}
 		}
 	}

@@ -17,7 +17,7 @@ import (
 func bodyValue(header http.Header, body string) any {
 	media, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
 	if jsonTypes.MatchString(media) {
-		return decode(body)
+		return Decode(body)
 	}
 	return body
 }
@@ -26,7 +26,7 @@ func bodyValue(header http.Header, body string) any {
 func plain(v any) any {
 	if number, _ := v.(json.Number); strings.ContainsAny(number.String(), ".eE") {
 		f, _ := number.Float64()
-		return json.Number(encode(f))
+		return json.Number(Encode(f))
 	}
 	if at := instant(v); !at.IsZero() {
 		return at.UTC()
@@ -119,8 +119,8 @@ func schemasOf(content openapi3.Content) schemas {
 	return all
 }
 
-// encode returns v as JSON.
-func encode(v any) string {
+// Encode returns v as JSON.
+func Encode(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // values of the document can be encoded
@@ -128,8 +128,8 @@ func encode(v any) string {
 	return string(text)
 }
 
-// decode decodes JSON and keeps numbers as written. It returns nil if text is no JSON.
-func decode(text string) (v any) {
+// Decode decodes JSON and keeps numbers as written. It returns nil if text is no JSON.
+func Decode(text string) (v any) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if d.Decode(&v) != nil || d.More() {

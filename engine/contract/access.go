@@ -1,0 +1,117 @@
+package contract
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/routers"
+)
+
+// noCredentials is the challenge of a 401 to a request without credentials, as a regular expression.
+func (s *Suite) noCredentials() string { return `WWW-Authenticate: Bearer realm="` + s.Realm + `"` }
+
+// needsNoKey reports whether an operation is public.
+func needsNoKey(r *routers.Route) bool {
+	security := r.Operation.Security
+	return security != nil && len(*security) == 0
+}
+
+// authentication tests which credentials are accepted, by the first operation that only reads. needsKey
+// tests each operation without any.
+func (s *Suite) authentication(t *testing.T) {
+	read := ""
+	for _, r := range s.operations {
+		ids, callable := examples(r)
+		if r.Method == http.MethodGet && callable && !needsNoKey(r) && !strings.Contains(r.Path, "{") {
+			read = "GET " + pathWith(r, ids, "", "") + "?access_token=" + s.Key + "&api_key=" + s.Key + "\n"
+			break
+		}
+	}
+	if read == "" {
+		return
+	}
+	key, body := bearer(s.Key), ""
+	none := s.noCredentials()
+	invalid := none + `, error="invalid_token"`
+	either := none + `(, error="invalid_token")?`
+	for _, c := range []Case{
+		{Send: key, Want: "200"},
+		{Send: "authorization: bearer " + s.Key, Want: "200"},
+		{Send: "X-Api-Key: " + s.Key, Header: none},
+		{Send: "Authorization: ", Header: none},
+		{Send: "Authorization: Bearer", Header: none},
+		{Send: "Authorization: " + s.Key, Header: none},
+		{Send: "Authorization: Bearer  " + s.Key, Want: "200"},
+		{Send: bearer("AZaz09-._~+/=="), Header: invalid},
+		{Send: bearer("=="), Header: none},
+		{Send: bearer("a=b"), Header: none},
+		{Send: bearer("a,b"), Header: none},
+		{Send: bearer(`"` + s.Key + `"`), Header: none},
+		{Send: "Authorization: Basic " + s.Key, Header: none},
+		{Send: key + "\n" + key, Header: either, Gateway: true},
+		{Send: "Cookie: access_token=" + s.Key, Header: none},
+		{Send: "Proxy-" + key, Header: none},
+		{Send: bearer(s.UnknownKey), Header: invalid},
+		{Send: bearer("another-api-key-for-tests"), Header: invalid},
+		{Send: key + "\xff", Header: either},
+	} {
+		c.Send, c.NoKey = read+c.Send, true
+		if c.Want == "" {
+			c.Want = "401 unauthorized"
+		}
+		got := s.Try(t, c)
+		if body == "" && got.StatusCode == http.StatusUnauthorized {
+			body = got.Body
+		}
+		got.Assert(t, got.StatusCode != http.StatusUnauthorized || got.Body == body, "got %s, want the body of all, %s", got.Body, body)
+	}
+	for reason, key := range map[string]string{"expired": s.ExpiredKey, "revoked": s.RevokedKey} {
+		if key != "" {
+			challenge := invalid + `, error_description="[^"]*` + reason + `[^"]*"`
+			s.Try(t, Case{Send: read + bearer(key), NoKey: true, Want: "401 unauthorized", Says: reason, Header: challenge})
+		}
+	}
+}
+
+// methods tests the methods that each path supports, and does not.
+func (s *Suite) methods(t *testing.T) {
+	paths := map[string][]string{}
+	for _, r := range s.operations {
+		ids, callable := examples(r)
+		if !callable {
+			continue
+		}
+		for _, path := range []string{pathWith(r, ids, "", ""), pathWith(r, map[string]string{}, "", "")} {
+			for name := range ids {
+				path = strings.ReplaceAll(path, "{"+name+"}", "x") // not a valid identifier, perhaps
+			}
+			paths[path] = append(paths[path], r.Method)
+		}
+	}
+	for _, path := range []string{"/livez", "/readyz", "/openapi.yaml", "/openapi.json"} {
+		paths[path] = []string{http.MethodGet}
+	}
+	for path, allowed := range paths {
+		allowed = append(allowed, http.MethodOptions)
+		if slices.Contains(allowed, http.MethodGet) {
+			allowed = append(allowed, http.MethodHead)
+		}
+		slices.Sort(allowed)
+		want := strings.Join(slices.Compact(allowed), ", ")
+		for _, method := range []string{"OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE", "FOO", "get"} {
+			c := Case{Send: method + " " + path, NoKey: true, Want: "405 method_not_allowed", Gateway: method == "get"}
+			if method == "OPTIONS" {
+				c.Want = "204"
+			} else if slices.Contains(allowed, method) {
+				continue
+			}
+			for _, c := range []Case{c, c.with(bearer(s.Key))} {
+				got := s.Try(t, c)
+				allow := strings.Join(slices.Sorted(strings.SplitSeq(got.Header.Get("Allow"), ", ")), ", ")
+				got.Assert(t, allow == want || got.StatusCode == http.StatusBadRequest, "Allow: got %q, want %q", allow, want)
+			}
+		}
+	}
+}

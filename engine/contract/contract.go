@@ -1,0 +1,284 @@
+// Package contract tests a running service against its OpenAPI document. The service may be at any
+// address. Nobody else should write to it meanwhile, and the tests leave in it what they create.
+//
+//	(&contract.Suite{Document: document, URL: "http://127.0.0.1:8080/v1", Key: key, Cases: cases}).Test(t)
+//
+// Cases sends requests that only the service's author knows: an operation that is added gets its cases there.
+// check.go checks each response by itself. document.go tests what can be read from the document, of any
+// operation, and leaves out what it cannot judge. access.go tests credentials and methods. effects.go compares
+// a write with what can be read before and after it. coverage.go records each request and response, and names
+// what no case has sent or seen. values.go compares JSON and other bodies.
+package contract
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/routers"
+)
+
+// Suite is a service under test. Cases that need an optional key are left out if that key is empty.
+type Suite struct {
+	Document *openapi3.T
+	URL      string // of the base path, such as http://127.0.0.1:8080/v1
+	Realm    string // of challenges
+
+	Key         string // may read and write
+	OtherKey    string // optional, as are the others: a key like Key
+	ReadOnlyKey string
+	ExpiredKey  string
+	RevokedKey  string
+	UnknownKey  string // has the form of a key
+
+	MaxBody int            // bytes of a request's body
+	Leaks   *regexp.Regexp // what no message may contain, such as the form of a key; may be nil
+	Cases   func(t *testing.T, s *Suite)
+	Lists   func(t *testing.T, s *Suite) // more cases, after those that fill lists; may be nil
+
+	// Unpromised has what an operation need not do, in the words of a failure: "createBook answer" if its
+	// answer may differ from the next read, or "getBook .title" if it may show another title than was sent.
+	Unpromised map[string]bool
+
+	base       string // the path of URL, /v1
+	client     *http.Client
+	operations []*routers.Route // all of the document
+	mu         sync.Mutex
+	history
+}
+
+// Test runs all tests against the service.
+func (s *Suite) Test(t *testing.T) {
+	base, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.base = base.Path
+	for _, path := range s.Document.Paths.InMatchingOrder() {
+		item := s.Document.Paths.Value(path)
+		for method, o := range item.Operations() {
+			s.operations = append(s.operations, &routers.Route{
+				Spec: s.Document, Path: s.base + path, PathItem: item, Method: method, Operation: o,
+			})
+		}
+	}
+	s.history = history{
+		seen: map[string]bool{}, shown: map[*openapi3.SchemaRef]bool{}, first: map[string]string{},
+		queries: map[string][]string{}, longest: map[string]Response{}, last: map[string]any{},
+	}
+	s.client = &http.Client{
+		Timeout:       30 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport:     &http.Transport{DisableCompression: true, ForceAttemptHTTP2: true},
+	}
+	t.Run("Cases", func(t *testing.T) { s.Cases(t, s) })
+	t.Run("Authentication", s.authentication)
+	t.Run("Methods", s.methods)
+	t.Run("Parameters", s.parameters)
+	t.Run("Bodies", s.bodies)
+	if s.Lists != nil {
+		t.Run("MoreCases", func(t *testing.T) { s.Lists(t, s) })
+	}
+	t.Run("Lists", s.lists)
+	t.Run("Coverage", s.coverage) // of the tests before it
+}
+
+// Case is a request and the response that it must get. Empty fields are not compared.
+type Case struct {
+	Send  string // METHOD TARGET, then lines of the header; the target is sent unchanged
+	Body  string // JSON if the header does not say otherwise
+	NoKey bool   // do not send the key
+
+	Want   string // the status, and the code of the Error body
+	Says   string // words that the message of an error, or the body of a success, must have
+	Same   string // the whole body
+	Header string // lines that the header must have, their values as regular expressions
+
+	Gateway bool // a gateway, which names itself in Server, may refuse the request with a 400
+}
+
+// with returns c with another line of the header.
+func (c Case) with(line string) Case {
+	c.Send += "\n" + line
+	return c
+}
+
+// target returns the method, the path and the query.
+func (c Case) target() (method, path, query string) {
+	line, _, _ := strings.Cut(c.Send, "\n")
+	method, target, _ := strings.Cut(line, " ")
+	path, query, _ = strings.Cut(target, "?")
+	return method, path, query
+}
+
+// object is a JSON object, with numbers as written.
+type object = map[string]any
+
+func bearer(key string) string { return "Authorization: Bearer " + key }
+
+// try tests a case, that its operation needs a key, and what it changes. A client that has the
+// response already gets a 304.
+func (s *Suite) Try(t *testing.T, c Case) Response {
+	t.Helper()
+	r, ids := s.route(c)
+	if !c.NoKey && r != nil {
+		s.needsKey(t, c, r)
+	}
+	if !c.NoKey {
+		c = c.with(bearer(s.Key))
+	}
+	if r != nil {
+		s.otherIdentifiers(t, c, r, ids)
+	}
+	if r != nil && r.Method != http.MethodGet {
+		return s.write(t, c, r)
+	}
+	got := s.Expect(t, c)
+	if tag := got.Header.Get("ETag"); tag != "" && (r == nil || r.Operation.Responses.Status(http.StatusNotModified) != nil) {
+		s.Expect(t, c.with(`If-None-Match: "another"`))
+		s.Expect(t, Case{Send: c.with("If-None-Match: " + tag).Send, Want: "304"})
+	}
+	return got
+}
+
+// needsKey tests that the operation of a case answers 401 without a key, unless it is public; and
+// with a key that may only read the same as with another, or 403 if it writes.
+func (s *Suite) needsKey(t *testing.T, c Case, r *routers.Route) {
+	t.Helper()
+	if !needsNoKey(r) {
+		s.Expect(t, Case{Send: c.Send, Body: c.Body, Want: "401 unauthorized", Header: s.noCredentials()})
+	}
+	if s.ReadOnlyKey == "" {
+		return
+	}
+	reader := c.with(bearer(s.ReadOnlyKey))
+	if r.Method != http.MethodGet {
+		reader = Case{Send: reader.Send, Body: c.Body, Want: "403 forbidden"}
+	}
+	s.Expect(t, reader)
+}
+
+// expect sends the request of a case and compares the response. HEAD gets what GET gets.
+func (s *Suite) Expect(t *testing.T, c Case) Response {
+	t.Helper()
+	got := s.send(t, c)
+	if c.Gateway && got.StatusCode == http.StatusBadRequest && got.Header.Get("Server") != "" {
+		return got
+	}
+	status, code, _ := strings.Cut(c.Want, " ")
+	if fmt.Sprint(got.StatusCode) != status {
+		got.Assert(t, false, "got %.200s, want the status %s", got.Body, status)
+		return got
+	}
+	got.CheckHeader(t, c.Header)
+	if got.Request.Method == http.MethodHead {
+		return got
+	}
+	text := got.Body
+	if code != "" {
+		e, _ := got.value.(object) // check reports another body
+		text, _ = e["message"].(string)
+		got.Assert(t, e["code"] == code, "code: got %v, want %s", e["code"], code)
+	}
+	for word := range strings.FieldsSeq(c.Says) {
+		got.Assert(t, strings.Contains(text, word), "got %.300q, want %q in it", text, word)
+	}
+	got.Assert(t, c.Same == "" || got.Body == c.Same, "body: got %d bytes, want %d, or others", len(got.Body), len(c.Same))
+	if rest, isGet := strings.CutPrefix(c.Send, http.MethodGet); isGet {
+		c.Send = http.MethodHead + rest
+		s.Expect(t, c)
+	}
+	return got
+}
+
+// Response is the response to a request. Its body has been read.
+type Response struct {
+	*http.Response
+	suite *Suite
+	sent  Case
+	route *routers.Route    // nil if the document has none
+	ids   map[string]string // the identifiers in the path
+	path  string
+	Body  string
+	value any // of the body
+}
+
+// assert reports what is wrong with the response, unless ok.
+func (got Response) Assert(t *testing.T, ok bool, format string, args ...any) {
+	t.Helper()
+	if !ok {
+		args = append([]any{got.sent.Send, got.sent.Body, got.StatusCode}, args...)
+		got.suite.fail(t, "%.150q %.80q: %d: "+format, args...)
+	}
+}
+
+// fail reports a failure. Its message has no key, not even a part of one that is cut.
+func (s *Suite) fail(t *testing.T, format string, args ...any) {
+	t.Helper()
+	var keys []string
+	for _, key := range []string{s.Key, s.OtherKey, s.ReadOnlyKey, s.ExpiredKey, s.RevokedKey} {
+		if key != "" {
+			keys = append(keys, key, "KEY", url.QueryEscape(key), "KEY")
+		}
+	}
+	hide := strings.NewReplacer(keys...)
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case string:
+			args[i] = hide.Replace(arg)
+		case error, []string, []any, object:
+			args[i] = hide.Replace(fmt.Sprint(arg))
+		}
+	}
+	t.Error(hide.Replace(fmt.Sprintf(format, args...)))
+}
+
+// Assert reports a failure, unless ok.
+func (s *Suite) Assert(t *testing.T, ok bool, format string, args ...any) {
+	t.Helper()
+	if !ok {
+		s.fail(t, format, args...)
+	}
+}
+
+// send sends a request and checks the response against the document.
+func (s *Suite) send(t *testing.T, c Case) Response {
+	t.Helper()
+	method, path, query := c.target()
+	out, err := http.NewRequest(method, s.URL, strings.NewReader(c.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.URL.Opaque, out.URL.RawQuery, out.URL.ForceQuery = path, query, strings.Contains(c.Send, "?")
+	for _, line := range strings.Split(c.Send, "\n")[1:] {
+		name, value, _ := strings.Cut(line, ":")
+		out.Header.Add(name, strings.TrimPrefix(value, " "))
+	}
+	if out.Header["Content-Type"] == nil && c.Body != "" {
+		out.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := s.client.Do(out)
+	if err != nil {
+		s.fail(t, "%.150q: got no response (%v)", c.Send, err)
+		t.FailNow()
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		s.fail(t, "%.150q: got an incomplete response (%v)", c.Send, err)
+		t.FailNow()
+	}
+	r, ids := s.route(c)
+	got := Response{answer, s, c, r, ids, path, string(body), bodyValue(answer.Header, string(body))}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.check(t, got)
+	return got
+}
