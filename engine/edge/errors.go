@@ -49,7 +49,8 @@ func (h *Handler) faultOf(err error) *fault.Error {
 		}
 		return fault.New(fault.NotFound, message)
 	case http.StatusMethodNotAllowed:
-		return fault.New(fault.MethodNotAllowed, "this path does not support the method; the Allow header lists those it does")
+		return fault.New(fault.MethodNotAllowed,
+			"this path does not support the method; the Allow header lists the methods it supports")
 	}
 	return fault.Wrap(fault.Internal, err)
 }
@@ -220,7 +221,7 @@ func bits(s *openapi3.Schema) int {
 }
 
 func describeInteger(bits int) string {
-	return fmt.Sprintf("must be an integer of %d bits, written in digits", bits)
+	return fmt.Sprintf("must be a %d-bit integer without fraction or exponent", bits)
 }
 
 // placeOf returns the path to a value in a body.

@@ -13,10 +13,10 @@ import (
 var errOverloaded = fault.Wrap(fault.Unavailable, errors.New("too many requests are in flight, or with this API key"))
 
 // inFlight limits the requests to operations. A request must first pass the limits of its API key, or
-// of its address if it has no key, and then those of all requests, so one key cannot take all places.
+// of its address if it has no key, and then those of all requests, so one key cannot take all slots.
 type inFlight struct {
 	limit    int64               // of requests that run
-	admitted *semaphore.Weighted // those that run, or wait for a place to run
+	admitted *semaphore.Weighted // those that run, or wait for a slot to run
 	running  *semaphore.Weighted
 	decoding *semaphore.Weighted // those that decode a body: 64 KiB of JSON may become megabytes
 
@@ -85,7 +85,7 @@ func (f *inFlight) run(ctx context.Context, s *share, handle func() error) error
 	return handle()
 }
 
-// acquire waits for a place until ctx ends. Trying first avoids ctx.Done(), which may allocate.
-func acquire(ctx context.Context, places *semaphore.Weighted) bool {
-	return places.TryAcquire(1) || places.Acquire(ctx, 1) == nil
+// acquire waits for a slot until ctx ends. Trying first avoids ctx.Done(), which may allocate.
+func acquire(ctx context.Context, slots *semaphore.Weighted) bool {
+	return slots.TryAcquire(1) || slots.Acquire(ctx, 1) == nil
 }

@@ -25,14 +25,14 @@ func TestParameters(t *testing.T) {
 	}{
 		{"GET /v1/books?limit=0", "", 400, `"limit must be between 1 and 100"`},
 		{"PUT /v1/covers?", "", 400, `"side is required"`},
-		{"GET /v1/books?year=2147483648", "", 400, "year must be an integer of 32 bits, written in digits"},
+		{"GET /v1/books?year=2147483648", "", 400, "year must be a 32-bit integer without fraction or exponent"},
 		{"GET /v1/books?price=0x1p3", "", 400, "price must be of type number"},
 		{"GET /v1/books?price=11", "", 400, "price must be at most 10.5"},
 		{"GET /v1/books?sold=T", "", 400, "sold must be of type boolean"},
 		{"GET /v1/books?kind=", "", 400, "kind must be one of novel, poem"},
 		{"GET /v1/books?tag=a&tag=b&tag=c", "", 400, "tag is invalid: maximum number of items is 2"},
 		{"GET /v1/books?tag=abcd", "", 400, "tag[0] is invalid: maximum string length is 3"},
-		{"GET /v1/books?level=1&level=x", "", 400, "level must be an integer of 64 bits, written in digits"},
+		{"GET /v1/books?level=1&level=x", "", 400, "level must be a 64-bit integer without fraction or exponent"},
 		{"GET /v1/books?from=2026-02-30", "", 400, "from must be a valid date"},
 		{"GET /v1/books?at=2026-02-28T10:30:00.5+01:00", "", 400, `at must be a valid date-time"`},
 		{"GET /v1/books?kind=%FF", "", 400, "kind must be in UTF-8"},
@@ -100,16 +100,16 @@ var bodyMessages = map[string]string{
 	`null`:                               "the body must not be null",
 	`{}`:                                 "title is required",
 	`{"title":5}`:                        "title must be of type string",
-	`{"title":"a","pages":"1"}`:          "pages must be an integer of 64 bits, written in digits, not a string",
-	`{"title":"a","pages":7.5}`:          "pages must be an integer of 64 bits, written in digits", // once
+	`{"title":"a","pages":"1"}`:          "pages must be a 64-bit integer without fraction or exponent, not a string",
+	`{"title":"a","pages":7.5}`:          "pages must be a 64-bit integer without fraction or exponent", // once
 	`{"title":"a","kind":null}`:          "kind must not be null; it may be left out",
 	`{"title":null}`:                     "title must not be null",
 	`{"title":"a","chapters":[null]}`:    "chapters[0] must not be null",
 	`{"title":"a!"}`:                     "title must not contain an exclamation mark",
-	`{"title":"a","edition":2147483648}`: "edition must be an integer of 32 bits, written in digits",
+	`{"title":"a","edition":2147483648}`: "edition must be a 32-bit integer without fraction or exponent",
 	`{"title":"a","tags":["a","B"]}`:     `tags[1] is invalid: string doesn't match the regular expression "^[a-z]+$"`,
 	`{"title":"a","author":{}}`:          "author.name is required",
-	`{"title":"a","chapters":[{"title":"b","pages":[1,2.0]}]}`: "chapters[0].pages[1] must be an integer of 64 bits, written in digits",
+	`{"title":"a","chapters":[{"title":"b","pages":[1,2.0]}]}`: "chapters[0].pages[1] must be a 64-bit integer without fraction or exponent",
 	`{"title":"a","author":{"1 ":1,"1 ":2}}`:                   "author.1  is given twice",
 	`{"title":"a","x":1e999`:                                   "the JSON of the body is incomplete",
 	`{"title":"a","copies":2e9}`:                               "copies must be at most 1000000000",
@@ -123,7 +123,7 @@ var bodyMessages = map[string]string{
 	`{'a':100}`: "the body is not valid JSON in UTF-8: byte 2 is unexpected",
 
 	// Several faults: those of the present properties by name, then the missing ones; five at most.
-	`{"pages":7.0,"kind":"tale","author":{"name":5}}`: "pages must be an integer of 64 bits, written in digits; " +
+	`{"pages":7.0,"kind":"tale","author":{"name":5}}`: "pages must be a 64-bit integer without fraction or exponent; " +
 		"author.name must be of type string; kind must be one of novel, poem; title is required",
 	`{"tags":[4,"B",4,4,4,4]}`: `tags[0] must be of type string; tags[1] is invalid: string doesn't match the regular expression "^[a-z]+$"; ` +
 		"tags[2] must be of type string; tags[3] must be of type string; tags[4] must be of type string",
