@@ -45,12 +45,12 @@ copy() { # FILE ID N stores a pet N times more
 	as sqlite3 -safe "$1" "CREATE TEMP TABLE copy AS SELECT * FROM pets WHERE id = $2; UPDATE copy SET id = NULL;
 		INSERT INTO pets SELECT copy.* FROM copy, generate_series(1, $3)"
 }
-create "$KEY" unwanted | grep '"id":2,'
+unwanted=$(create "$KEY" unwanted | grep -oP '"id":\K[0-9]+') # far above the backup's
 systemctl stop petstore.socket petstore
 private $socket
 copy $store 1 600
 grep unwanted $store
-eval "$(page $page 'Backup and restore' DELETE | sed 's/id = 1/id = 2/')"
+eval "$(page $page 'Backup and restore' DELETE | sed "s/id = 1/id = $unwanted/")"
 fails grep unwanted $store*
 grep '^1,.*Frank' /root/pets.csv
 
@@ -99,9 +99,9 @@ systemctl start petstore
 list "$KEY" https://localhost | grep Frank
 
 # Save what can be read of a damaged file, without a backup.
-create "$KEY" 'one of many, so that the file has many pages' | grep '"id":603,'
+many=$(create "$KEY" 'one of many, so that the file has many pages' | grep -oP '"id":\K[0-9]+')
 systemctl stop petstore.socket petstore
-copy $store 603 3000
+copy $store $many 3000
 as dd if=/dev/urandom of=$store bs=4096 seek=30 count=1 conv=notrunc
 fails as petstore verify --store sqlite:$store
 run $page 'Backup and restore' dump
