@@ -125,7 +125,7 @@ func TestOperations(t *testing.T) {
 			// Schemas of other shapes.
 			{"POST /v1/assessments", `{"kind":"blood","takenAt":"2026-11-21T10:00:00+02:00","values":{"zinc":100.1}}`, 200, `["zinc"]`},
 			{"POST /v1/assessments", `{"kind":"scan","takenAt":"2026-11-21T10:00:00Z","regions":["lung"]}`, 200, `["lung"]`},
-			{"POST /v1/assessments", `{"kind":"blood","takenAt":"2026-11-21T10:00:00Z","values":{"iron":4.35}}`, 400, "oneOf"},
+			{"POST /v1/assessments", `{"kind":"blood","takenAt":"2026-11-21T10:00:00Z","values":{"iron":4.35}}`, 400, "values.iron"},
 			// Bodies that are no JSON.
 			{"GET /v1/board", "", 404, "no notice"},
 			{"PUT /v1/board\nContent-Type: text/plain", "closed", 204, ""},
