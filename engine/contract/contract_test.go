@@ -28,7 +28,7 @@ func TestFailuresHideKeys(t *testing.T) {
 	}
 }
 
-// TestBroken tests a server that sends back the request, or closes the connection.
+// TestBroken tests a server that sends back the request, closes the connection, or has links with the key.
 func TestBroken(t *testing.T) {
 	if os.Getenv("BROKEN") == "" {
 		return
@@ -36,6 +36,16 @@ func TestBroken(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPut {
 			panic(http.ErrAbortHandler)
+		}
+		if strings.HasPrefix(r.URL.RawQuery, "limit=") {
+			w.Header().Set("Link", "<"+r.URL.Path+"?limit=1&key=the-key-that-may-write>; rel=\"next\"")
+			_, _ = io.WriteString(w, `[{"id": 1}]`)
+			return
+		}
+		if r.URL.RawQuery == "empty" {
+			w.Header().Set("Link", "<?key=the-key-that-may-write>; rel=\"next\"")
+			_, _ = io.WriteString(w, "[]")
+			return
 		}
 		w.Header().Set("Link", r.Header.Get("Authorization"))
 		w.WriteHeader(http.StatusTeapot)
@@ -50,7 +60,11 @@ func TestBroken(t *testing.T) {
 	s := Suite{
 		Document: document, URL: server.URL + "/v1", Realm: "books", Key: "the-key-that-may-write", OtherKey: "another-key-that-may",
 		ReadOnlyKey: "reading-key-that-may-not", ExpiredKey: "expired-key-that-may", RevokedKey: "revoked-key-that-may", MaxBody: 64 << 10,
-		Cases: func(t *testing.T, s *Suite) { s.Try(t, Case{Send: "GET /v1/books", Want: "200", Header: "Link: x"}) },
+		Cases: func(t *testing.T, s *Suite) {
+			s.Try(t, Case{Send: "GET /v1/books", Want: "200", Header: "Link: x"})
+			t.Run("Empty", func(t *testing.T) { s.Page(t, "/v1/books?empty") })
+			t.Run("Endless", func(t *testing.T) { s.Walk(t, "/v1/books?", 1) })
+		},
 	}
 	s.Test(t)
 }

@@ -191,7 +191,8 @@ func (s *Suite) Page(t *testing.T, target string) (page []any, next string) {
 	asked, err := url.Parse(target)
 	link, linkErr := url.Parse(m[1])
 	if err != nil || linkErr != nil || len(page) == 0 {
-		t.Fatalf("%s: got the link %s after %d, want one that follows something", target, m[1], len(page))
+		s.fail(t, "%s: got the link %s after %d, want one that follows something", target, m[1], len(page))
+		t.FailNow()
 	}
 	query, want := link.Query(), asked.Query()
 	want.Del("other") // unknown parameters are ignored
@@ -208,7 +209,8 @@ func (s *Suite) Walk(t *testing.T, target string, limit int) (all []any) {
 	for target += fmt.Sprint("limit=", limit); target != ""; {
 		page, next := s.Page(t, target)
 		if target == next || len(page) > limit {
-			t.Fatalf("%s: got a page of %d and the link %s, want at most %d, and another page", target, len(page), next, limit)
+			s.fail(t, "%s: got a page of %d and the link %s, want at most %d, and another page", target, len(page), next, limit)
+			t.FailNow()
 		}
 		all, target = append(all, page...), next
 	}
