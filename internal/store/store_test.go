@@ -64,7 +64,7 @@ func observe(err error) (store.Store, *prometheus.Registry) {
 // store, whose counters exist from the start.
 func TestObserve(t *testing.T) {
 	s, reg := observe(nil)
-	calls := float64(len(storetest.EveryMethod(t.Context(), t, s)))
+	calls := float64(len(storetest.Fixture{}.EveryMethod(t.Context(), t, s)))
 	var measured []string
 	for name, n := range gather(t, reg) {
 		if call, ok := strings.CutPrefix(name, "store_call_duration_seconds "); ok {

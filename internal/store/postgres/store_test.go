@@ -120,12 +120,12 @@ func TestLeastPrivilege(t *testing.T) {
 	address := pgtest.Start(t).Address("postgres")
 	owner := mustOpen(t, address)
 	pgtest.Exec(t, address, sqlOnPage(t, "GRANT")...)
-	storetest.Fixture(t, owner)
+	fixture := storetest.NewFixture(t, owner)
 	s := mustOpen(t, strings.Replace(address, "postgres@", "petstore_serve@", 1))
 	for range 2 { // a repeat reads
 		mustCreate(t, s, once)
 	}
-	for method, err := range storetest.EveryMethod(t.Context(), t, s) {
+	for method, err := range fixture.EveryMethod(t.Context(), t, s) {
 		if forbidden := method == "CreateKey" || method == "RevokeKey"; (err != nil) != forbidden {
 			t.Errorf("%s: got error %v, want one: %v", method, err, forbidden)
 		}

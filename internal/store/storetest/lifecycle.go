@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"reflect"
 	"sync"
@@ -17,7 +16,7 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-// ledger has the pet of each create by what was sent: the zero Pet if it was rejected.
+// ledger has the pet of each create by the text of what was sent: the zero Pet if it was rejected.
 type ledger struct{ sync.Map }
 
 // create creates the pet with a number. An error may leave the outcome open only if ctx is done.
@@ -25,9 +24,9 @@ func (l *ledger) create(ctx context.Context, t testing.TB, s store.Store, number
 	p := example.Numbered(number)
 	pet, err := s.CreatePet(ctx, p, pets.IdempotencyKey{})
 	if err == nil || fault.KindOf(err) == fault.Unavailable {
-		l.Store(fmt.Sprint(p), pet)
+		l.Store(text(p), pet)
 	} else if ctx.Err() == nil || fault.KindOf(err) != fault.Internal {
-		t.Errorf("CreatePet(%+v): got error %v (%v), want a pet or Unavailable", p, err, fault.KindOf(err))
+		t.Errorf("CreatePet(%s): got error %v (%v), want a pet or Unavailable", text(p), err, fault.KindOf(err))
 	}
 	return err
 }
@@ -38,15 +37,15 @@ func (l *ledger) check(t testing.TB, s store.Store, q pets.ListQuery) {
 	results, stored := maps.Collect(l.Range), map[any]pets.Pet{}
 	q.Limit = 17
 	for _, p := range mustWalk(t, s, q) {
-		said := fmt.Sprint(p.NewPet)
+		said := text(p.NewPet)
 		if _, twice := stored[said]; twice || !example.Selects(q, p) {
-			t.Errorf("walk of %+v: got %v, want it once and only if it is selected", q, p)
+			t.Errorf("walk of %+v: got %s, want it once and only if it is selected", q, text(p))
 		}
 		stored[said] = p
 	}
 	for said, result := range results {
 		if p := result.(pets.Pet); (p.ID == 0 || example.Selects(q, p)) && !equal(stored[said], p) {
-			t.Errorf("walk of %+v: got %v for %v, want %v", q, stored[said], said, p)
+			t.Errorf("walk of %+v: got %s for %v, want %s", q, text(stored[said]), said, text(p))
 		}
 	}
 }
@@ -95,18 +94,23 @@ func testLoad(t *testing.T, f Factory) {
 	}
 }
 
-// Fixture creates what EveryMethod needs: a pet, and a key with the ID abcdefgh.
-func Fixture(t testing.TB, s store.Store) (pets.Pet, keys.Key) {
-	t.Helper()
-	pet := mustCreate(t, s, example.Pet())
-	return pet, mustCreateKey(t, s, newKey("abcdefgh", noon))
+// Fixture is what EveryMethod needs in a store.
+type Fixture struct {
+	Pet pets.Pet
+	Key keys.Key
 }
 
-// EveryMethod calls every method but Failed and Close on a store with a Fixture, and returns the errors.
-func EveryMethod(ctx context.Context, t testing.TB, s store.Store) map[string]error {
+// NewFixture creates a Fixture in s.
+func NewFixture(t testing.TB, s store.Store) Fixture {
+	t.Helper()
+	return Fixture{mustCreate(t, s, example.Pet()), mustCreateKey(t, s, newKey("abcdefgh", noon))}
+}
+
+// EveryMethod calls every method of s but Failed and Close, and returns the errors.
+func (f Fixture) EveryMethod(ctx context.Context, t testing.TB, s store.Store) map[string]error {
 	errs := map[string]error{"Ping": s.Ping(ctx)}
 	_, errs["CreatePet"] = s.CreatePet(ctx, example.Pet(), pets.IdempotencyKey{})
-	_, errs["Pet"] = s.Pet(ctx, 1)
+	_, errs["Pet"] = s.Pet(ctx, f.Pet.ID)
 	_, errs["Pets"] = s.Pets(ctx, pets.ListQuery{Limit: 1})
 	for filter, q := range example.Filters() {
 		q.Limit = 1
@@ -114,10 +118,10 @@ func EveryMethod(ctx context.Context, t testing.TB, s store.Store) map[string]er
 	}
 	_, errs["ForgetIdempotencyKeys"] = s.ForgetIdempotencyKeys(ctx, -time.Hour)
 	errs["CreateKey"] = s.CreateKey(ctx, newKey("latelate", noon))
-	_, errs["Key"] = s.Key(ctx, "abcdefgh")
+	_, errs["Key"] = s.Key(ctx, f.Key.ID)
 	_, errs["Keys"] = s.Keys(ctx)
-	_, errs["RevokeKey"] = s.RevokeKey(ctx, "abcdefgh", noon)
-	errs["RecordKeyUse"] = s.RecordKeyUse(ctx, map[string]time.Time{"abcdefgh": noon})
+	_, errs["RevokeKey"] = s.RevokeKey(ctx, f.Key.ID, noon)
+	errs["RecordKeyUse"] = s.RecordKeyUse(ctx, map[string]time.Time{f.Key.ID: noon})
 	for m := range reflect.TypeFor[store.Store]().Methods() {
 		if _, called := errs[m.Name]; !called && m.Name != "Failed" && m.Name != "Close" {
 			t.Errorf("EveryMethod does not call %s", m.Name)
@@ -129,20 +133,20 @@ func EveryMethod(ctx context.Context, t testing.TB, s store.Store) map[string]er
 // testClose calls every method with a canceled context, where it may succeed or do nothing, and after Close.
 func testClose(t *testing.T, f Factory) {
 	s := f.open(t)
-	pet, key := Fixture(t, s)
+	fixture := NewFixture(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	errs := EveryMethod(ctx, t, s)
+	errs := fixture.EveryMethod(ctx, t, s)
 	for what, err := range errs {
 		if err != nil {
 			wantKind(t, what+" with an ended context", err, fault.Unavailable)
 		}
 	}
 	if errs["CreatePet"] != nil {
-		wantAll(t, s, []pets.Pet{pet})
+		wantAll(t, s, []pets.Pet{fixture.Pet})
 	}
 	if errs["CreateKey"] != nil && errs["RevokeKey"] != nil && errs["RecordKeyUse"] != nil {
-		wantKeys(t, s, key)
+		wantKeys(t, s, fixture.Key)
 	}
 	if err := s.Ping(t.Context()); err != nil {
 		t.Errorf("Ping: got error %v, want nil", err)
@@ -153,7 +157,7 @@ func testClose(t *testing.T, f Factory) {
 	default:
 	}
 	concurrently(4, func(int) { mustClose(t, s) })
-	for what, err := range EveryMethod(t.Context(), t, s) {
+	for what, err := range fixture.EveryMethod(t.Context(), t, s) {
 		wantKind(t, what+" after Close", err, fault.Unavailable)
 	}
 }

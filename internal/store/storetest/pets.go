@@ -44,9 +44,9 @@ func testCreatePet(t *testing.T, f Factory) {
 func wantRefused(t testing.TB, s store.Store, p pets.NewPet, key pets.IdempotencyKey, want fault.Kind) {
 	t.Helper()
 	pet, err := s.CreatePet(t.Context(), p, key)
-	wantKind(t, fmt.Sprintf("CreatePet(%v, %v)", p, key), err, want)
+	wantKind(t, fmt.Sprintf("CreatePet(%s, %v)", text(p), key), err, want)
 	if !equal(pet, pets.Pet{}) {
-		t.Errorf("CreatePet(%v, %v): got %v with the error, want no pet", p, key, pet)
+		t.Errorf("CreatePet(%s, %v): got %s with the error, want no pet", text(p), key, text(pet))
 	}
 }
 
@@ -90,7 +90,7 @@ func wantList(t testing.TB, s store.Store, all []pets.Pet, q pets.ListQuery) {
 	want = want[:min(q.Limit, len(want))]
 	got, err := s.Pets(t.Context(), q)
 	if err != nil || !slices.EqualFunc(got.Pets, want, equal) || got.More != more {
-		t.Errorf("Pets(%+v): got %+v, error %v, want %v, more %v", q, got, err, want, more)
+		t.Errorf("Pets(%+v): got %s, error %v, want %s, more %v", q, text(got), err, text(want), more)
 	}
 }
 
@@ -101,7 +101,7 @@ func testIdempotency(t *testing.T, f Factory) {
 	first := Create(t, s, p, mine)
 	wantRefused(t, s, example.Named("another"), mine, fault.IdempotencyKeyReused) // package pets tests each property
 	if got := Create(t, s, p, mine); !equal(got, first) {
-		t.Errorf("the same again: got %v, want %v", got, first)
+		t.Errorf("the same again: got %s, want %s", text(got), text(first))
 	}
 	all := []pets.Pet{first}
 	for _, other := range []pets.IdempotencyKey{
@@ -133,7 +133,7 @@ func testIdempotencyAfterChange(t *testing.T, f Factory) {
 			wantList(t, s, []pets.Pet{changed}, q)
 		}
 		if got, err := s.CreatePet(t.Context(), first.NewPet, mine); err != nil || !equal(got, changed) {
-			t.Errorf("the same again: got %v, error %v, want %v", got, err, changed)
+			t.Errorf("the same again: got %s, error %v, want %s", text(got), err, text(changed))
 		}
 		wantRefused(t, s, changed.NewPet, mine, fault.IdempotencyKeyReused)
 		if f.Reopen != nil {
@@ -174,7 +174,7 @@ func testIdempotencyConcurrent(t *testing.T, f Factory) {
 			}
 		}
 		if len(same) != want || slices.ContainsFunc(same, func(p pets.Pet) bool { return !equal(p, same[0]) }) {
-			t.Fatalf("key %d: got %v, want one pet, %d times", n, same, want)
+			t.Fatalf("key %d: got %s, want one pet, %d times", n, text(same), want)
 		}
 		all = append(all, same[0])
 	}
@@ -204,7 +204,7 @@ func testForgetIdempotencyKeys(t *testing.T, f Factory) {
 	forget(3*time.Hour, 0)
 	forget(time.Hour, 1)
 	if got := Create(t, s, first.NewPet, mine); !equal(got, first) {
-		t.Errorf("the same again: got %v, want %v", got, first)
+		t.Errorf("the same again: got %s, want %s", text(got), text(first))
 	}
 	forget(-time.Hour, 1)
 	forget(-time.Hour, 0)
