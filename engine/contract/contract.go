@@ -7,7 +7,7 @@
 // check.go checks each response by itself. document.go tests what can be read from the document, of any
 // operation, and leaves out what it cannot judge. access.go tests credentials and methods. effects.go compares
 // a write with what can be read before and after it. coverage.go records each request and response, and names
-// what no case has sent or seen. values.go compares JSON and other bodies.
+// what no case has sent or seen. values.go compares JSON and other bodies, and has values for a schema.
 package contract
 
 import (

@@ -1,12 +1,15 @@
 package contract
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"mime"
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -136,4 +139,97 @@ func Decode(text string) (v any) {
 		return nil
 	}
 	return v
+}
+
+// odd holds characters that a database, driver or encoding may change.
+const odd = " 0Aß\u0301🐕👩🏽‍🚀ש\u202e\u2028\r\n\t\x01\x7f\ufeff\"'`\\,;=%&<?$:{\ufffd\U0010ffff "
+
+// Long is an odd text that is longer than what databases keep beside other values.
+var Long = strings.Repeat(odd, 100)
+
+// candidates are JSON values of all types.
+var candidates = []string{
+	`"lost"`, `"LOST"`, `"+5"`, `"05"`, `"５"`, `"1/2"`, `"T"`, Encode(odd), `"a\u0000b"`, `""`,
+	`5`, `1`, `0`, `-1`, `7.5`, `7.0`, `1e2`, `1e300`, `2147483647`, `-2147483648`, `2147483648`, `9007199254740993`,
+	`9223372036854775807`, `-9223372036854775808`, `9223372036854775808`, `true`, `false`, `[]`, `{}`, `null`,
+}
+
+// Values returns JSON values that are valid for a schema, and others that are not. Of a
+// schema with a format for text, and of one that is no text, integer or list, it knows only
+// the example, and values of other types.
+func Values(s *openapi3.Schema) (good, bad []string) {
+	all := slices.Clone(candidates)
+	for _, v := range s.Enum {
+		all = append(all, Encode(v))
+		if text, isText := v.(string); isText {
+			all = append(all, Encode(strings.ToUpper(text)), Encode(text+" "))
+		}
+	}
+	last, next := limits(s)
+	for _, limit := range append(last, next...) {
+		what, size, _ := strings.Cut(limit[1:], " ")
+		n, _ := strconv.Atoi(size)
+		switch what {
+		case "value":
+			all = append(all, size)
+		case "length":
+			all = append(all, Encode(strings.Repeat("x", n)))
+		case "items":
+			list, _ := s.Example.([]any)
+			all = append(all, Encode(slices.Repeat(append(list, s.Items.Value.Example)[:1], n)))
+		case "properties":
+			entries := object{}
+			for i := range n {
+				entries[fmt.Sprint("x", i)] = cmp.Or(s.AdditionalProperties.Schema, s.NewRef()).Value.Example
+			}
+			all = append(all, Encode(entries))
+		}
+	}
+	known := s.Type.Is("string") && s.Format == "" || s.Type.Is("integer") || s.Type.Is("array")
+	for _, text := range all {
+		if !isValid(s, text) {
+			bad = append(bad, text)
+		} else if known && text != "null" {
+			good = append(good, text)
+		}
+	}
+	if len(good) == 0 && s.Example != nil {
+		good = []string{Encode(s.Example)}
+	}
+	return good, bad
+}
+
+// isValid reports whether a JSON value is valid for s. An integer is an int64 or int32,
+// written in digits.
+func isValid(s *openapi3.Schema, text string) bool {
+	v := Decode(text)
+	if number, isNumber := v.(json.Number); isNumber && s.Type.Is("integer") {
+		bits := 64
+		if s.Format == "int32" {
+			bits = 32
+		}
+		if _, err := strconv.ParseInt(number.String(), 10, bits); err != nil {
+			return false
+		}
+	}
+	return s.VisitJSON(v) == nil
+}
+
+// invalidTexts returns texts that are not valid for a parameter; none if it may be given
+// as a list or an object.
+func invalidTexts(s *openapi3.Schema) (all []string) {
+	if s.Type.Is("array") || s.Type.Is("object") {
+		return nil
+	}
+	_, bad := Values(s)
+	for _, v := range bad {
+		text, isText := Decode(v).(string)
+		if !isText {
+			text = v
+		}
+		if !s.Type.Is("string") || !isValid(s, Encode(text)) {
+			all = append(all, text)
+		}
+	}
+	return all
 }
