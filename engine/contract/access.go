@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/routers"
 )
 
@@ -18,20 +19,47 @@ func needsNoKey(r *routers.Route) bool {
 	return security != nil && len(*security) == 0
 }
 
-// authentication tests which credentials are accepted, by the first operation that only reads. needsKey
-// tests each operation without any.
-func (s *Suite) authentication(t *testing.T) {
-	read := ""
+// readable returns the target of the first operation that only reads and needs a key, or "".
+func (s *Suite) readable() string {
 	for _, r := range s.operations {
 		ids, callable := examples(r)
 		if r.Method == http.MethodGet && callable && !needsNoKey(r) && !strings.Contains(r.Path, "{") {
-			read = "GET " + pathWith(r, ids, "", "") + "?access_token=" + s.Key + "&api_key=" + s.Key + "\n"
-			break
+			return pathWith(r, ids, "", "")
 		}
 	}
-	if read == "" {
+	return ""
+}
+
+// reach stops the test if the response to one request shows that there is nothing to test.
+func (s *Suite) reach(t *testing.T) {
+	t.Helper()
+	target := s.readable()
+	if target == "" {
 		return
 	}
+	got, err := s.do(Case{Send: "GET " + target + "\n" + bearer(s.Key)})
+	if err != nil {
+		s.fatal(t, "got no response: %v", err)
+	}
+	_, schema := jsonBody(got.content())
+	switch status := got.StatusCode; {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		s.fatal(t, "GET %s: got the status %d: the key is refused", target, status)
+	case status >= http.StatusBadGateway && status <= http.StatusGatewayTimeout:
+		s.fatal(t, "GET %s: got the status %d: the service is down, or a proxy does not reach it", target, status)
+	case status != http.StatusOK || (&openapi3.Schema{Type: schema.Type}).VisitJSON(got.value) != nil:
+		s.fatal(t, "GET %s: got the status %d and %.60q: it is another service, or has another path", target, status, got.Body)
+	}
+}
+
+// authentication tests which credentials are accepted, by the first operation that only reads. needsKey
+// tests each operation without any.
+func (s *Suite) authentication(t *testing.T) {
+	target := s.readable()
+	if target == "" {
+		return
+	}
+	read := "GET " + target + "?access_token=" + s.Key + "&api_key=" + s.Key + "\n"
 	key, body := bearer(s.Key), ""
 	none := s.noCredentials()
 	invalid := none + `, error="invalid_token"`

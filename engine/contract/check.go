@@ -92,7 +92,7 @@ func (s *Suite) checkDocumented(t *testing.T, got Response, hasBody bool) {
 // checkHeader compares the header with lines of regular expressions; without one, there must be none.
 func (got Response) CheckHeader(t *testing.T, lines string) {
 	t.Helper()
-	for line := range strings.SplitSeq(lines, "\n") {
+	for _, line := range strings.Split(lines, "\n") { // in a range over a function, failures would name this file
 		name, pattern, _ := strings.Cut(line, ":")
 		pattern = strings.TrimSpace(pattern)
 		values := got.Header.Values(name)
@@ -100,7 +100,7 @@ func (got Response) CheckHeader(t *testing.T, lines string) {
 		if pattern != "" {
 			ok = len(values) == 1 && regexp.MustCompile("^(?:"+pattern+")$").MatchString(values[0])
 		}
-		got.Assert(t, ok, "%s: got %q, want one that matches %q, or none if it is empty", name, values, pattern)
+		got.Assert(t, ok, name+": got %q, want one that matches %q, or none if it is empty", strings.Join(values, ", "), pattern)
 	}
 }
 

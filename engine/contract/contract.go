@@ -8,6 +8,7 @@
 // operation, and leaves out what it cannot judge. access.go tests credentials and methods. effects.go compares
 // a write with what can be read before and after it. coverage.go records each request and response, and names
 // what no case has sent or seen. values.go compares JSON and other bodies, and has values for a schema.
+// failures.go reports failures.
 package contract
 
 import (
@@ -52,6 +53,7 @@ type Suite struct {
 	operations []*routers.Route // all of the document
 	mu         sync.Mutex
 	history
+	failures
 }
 
 // Test runs all tests against the service.
@@ -78,6 +80,7 @@ func (s *Suite) Test(t *testing.T) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport:     &http.Transport{DisableCompression: true, ForceAttemptHTTP2: true},
 	}
+	s.reach(t)
 	t.Run("Cases", func(t *testing.T) { s.Cases(t, s) })
 	t.Run("Authentication", s.authentication)
 	t.Run("Methods", s.methods)
@@ -88,6 +91,7 @@ func (s *Suite) Test(t *testing.T) {
 	}
 	t.Run("Lists", s.lists)
 	t.Run("Coverage", s.coverage) // of the tests before it
+	s.reportHidden(t)
 }
 
 // Case is a request and the response that it must get. Empty fields are not compared.
@@ -187,7 +191,7 @@ func (s *Suite) Expect(t *testing.T, c Case) Response {
 		text, _ = e["message"].(string)
 		got.Assert(t, e["code"] == code, "code: got %v, want %s", e["code"], code)
 	}
-	for word := range strings.FieldsSeq(c.Says) {
+	for _, word := range strings.Fields(c.Says) {
 		got.Assert(t, strings.Contains(text, word), "got %.300q, want %q in it", text, word)
 	}
 	got.Assert(t, c.Same == "" || got.Body == c.Same, "body: got %d bytes, want %d, or others", len(got.Body), len(c.Same))
@@ -210,51 +214,25 @@ type Response struct {
 	value any // of the body
 }
 
-// assert reports what is wrong with the response, unless ok.
-func (got Response) Assert(t *testing.T, ok bool, format string, args ...any) {
-	t.Helper()
-	if !ok {
-		args = append([]any{got.sent.Send, got.sent.Body, got.StatusCode}, args...)
-		got.suite.fail(t, "%.150q %.80q: %d: "+format, args...)
-	}
-}
-
-// fail reports a failure. Its message has no key, not even a part of one that is cut.
-func (s *Suite) fail(t *testing.T, format string, args ...any) {
-	t.Helper()
-	var keys []string
-	for _, key := range []string{s.Key, s.OtherKey, s.ReadOnlyKey, s.ExpiredKey, s.RevokedKey} {
-		if key != "" {
-			keys = append(keys, key, "KEY", url.QueryEscape(key), "KEY")
-		}
-	}
-	hide := strings.NewReplacer(keys...)
-	for i, arg := range args {
-		switch arg := arg.(type) {
-		case string:
-			args[i] = hide.Replace(arg)
-		case error, []string, []any, object:
-			args[i] = hide.Replace(fmt.Sprint(arg))
-		}
-	}
-	t.Error(hide.Replace(fmt.Sprintf(format, args...)))
-}
-
-// Assert reports a failure, unless ok.
-func (s *Suite) Assert(t *testing.T, ok bool, format string, args ...any) {
-	t.Helper()
-	if !ok {
-		s.fail(t, format, args...)
-	}
-}
-
 // send sends a request and checks the response against the document.
 func (s *Suite) send(t *testing.T, c Case) Response {
 	t.Helper()
+	got, err := s.do(c)
+	if err != nil {
+		s.fatal(t, "%.150q: got no response, or not all of it (%v)", c.Send, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.check(t, got)
+	return got
+}
+
+// do sends a request and reads the response.
+func (s *Suite) do(c Case) (got Response, err error) {
 	method, path, query := c.target()
 	out, err := http.NewRequest(method, s.URL, strings.NewReader(c.Body))
 	if err != nil {
-		t.Fatal(err)
+		return got, err
 	}
 	out.URL.Opaque, out.URL.RawQuery, out.URL.ForceQuery = path, query, strings.Contains(c.Send, "?")
 	for _, line := range strings.Split(c.Send, "\n")[1:] {
@@ -266,19 +244,10 @@ func (s *Suite) send(t *testing.T, c Case) Response {
 	}
 	answer, err := s.client.Do(out)
 	if err != nil {
-		s.fail(t, "%.150q: got no response (%v)", c.Send, err)
-		t.FailNow()
+		return got, err
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		s.fail(t, "%.150q: got an incomplete response (%v)", c.Send, err)
-		t.FailNow()
-	}
 	r, ids := s.route(c)
-	got := Response{answer, s, c, r, ids, path, string(body), bodyValue(answer.Header, string(body))}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.check(t, got)
-	return got
+	return Response{answer, s, c, r, ids, path, string(body), bodyValue(answer.Header, string(body))}, err
 }

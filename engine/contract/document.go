@@ -190,8 +190,7 @@ func (s *Suite) Page(t *testing.T, target string) (page []any, next string) {
 	asked, err := url.Parse(target)
 	link, linkErr := url.Parse(m[1])
 	if err != nil || linkErr != nil || len(page) == 0 {
-		s.fail(t, "%s: got the link %s after %d, want one that follows something", target, m[1], len(page))
-		t.FailNow()
+		s.fatal(t, "%s: got the link %s after %d, want one that follows something", target, m[1], len(page))
 	}
 	query, want := link.Query(), asked.Query()
 	want.Del("other") // unknown parameters are ignored
@@ -208,8 +207,7 @@ func (s *Suite) Walk(t *testing.T, target string, limit int) (all []any) {
 	for target += fmt.Sprint("limit=", limit); target != ""; {
 		page, next := s.Page(t, target)
 		if target == next || len(page) > limit {
-			s.fail(t, "%s: got a page of %d and the link %s, want at most %d, and another page", target, len(page), next, limit)
-			t.FailNow()
+			s.fatal(t, "%s: got a page of %d and the link %s, want at most %d, and another page", target, len(page), next, limit)
 		}
 		all, target = append(all, page...), next
 	}
