@@ -28,7 +28,7 @@ func (s *Suite) read(t *testing.T, path string) (got Response, found, stable boo
 	t.Helper()
 	c := Case{Send: "GET " + path + "\n" + bearer(s.Key)}
 	if r, _ := s.route(c); r == nil {
-		return got, false, false
+		return Response{Response: &http.Response{}}, false, false
 	}
 	first, got := s.send(t, c), s.send(t, c)
 	return got, true, first.Body == got.Body
@@ -67,12 +67,18 @@ func (s *Suite) otherIdentifiers(t *testing.T, c Case, r *routers.Route, ids map
 	}
 }
 
-// write tests a case that writes, by what can be read before and after it.
+// write tests a case that writes, by what can be read before and after it. A success is sent with the
+// ETag of what it changes, if it takes one, and a 412 is due with another.
 func (s *Suite) write(t *testing.T, c Case, r *routers.Route) Response {
 	t.Helper()
 	_, target, _ := c.target()
 	path := readPath(r, target)
 	before, _, stable := s.read(t, path)
+	tag, conditional := before.Header.Get("ETag"), strings.HasPrefix(c.Want, "2") && takes(r, "If-Match")
+	if conditional && tag != "" {
+		s.write(t, Case{Send: c.with(`If-Match: "another"`).Send, Body: c.Body, Want: "412"}, r)
+		c = c.with("If-Match: " + tag)
+	}
 	got := s.Expect(t, c)
 	after, found, stableAfter := s.read(t, cmp.Or(got.location(), path))
 	switch {
@@ -89,6 +95,9 @@ func (s *Suite) write(t *testing.T, c Case, r *routers.Route) Response {
 		if _, shown := jsonBody(after.content()); stableAfter && answered == shown {
 			same := reflect.DeepEqual(got.value, after.value)
 			got.promise(t, "answer", same, "got %.300s, want %.300s as then read", got.Body, after.Body)
+		}
+		if newTag := after.Header.Get("ETag"); conditional && tag != "" && newTag != tag {
+			s.write(t, Case{Send: c.Send, Body: c.Body, Want: "412"}, r)
 		}
 	}
 	return got
