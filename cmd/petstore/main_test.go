@@ -60,6 +60,7 @@ func TestScripts(t *testing.T) {
 					env.Setenv("STORE", newAddress())
 					env.Setenv("EMPTY", newAddress())
 					env.Setenv("LIST", example.ListPath())
+					env.Setenv("PET_ID", example.ID)
 					env.Setenv("PETSTORE_STORE", env.Getenv("STORE"))
 					env.Values["server"] = new(process)
 					return nil

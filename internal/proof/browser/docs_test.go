@@ -84,12 +84,13 @@ func tryOperation(t *testing.T, prefix string, width int, viewport chromedp.Acti
 	const response = `(document.querySelector('.scalar-client .response-section-content-body .cm-content')` +
 		`?.innerText ?? "").replace(/\s/g, "")`
 	occurrences := fmt.Sprintf("%s.split(%q).length - 1", response, large)
-	for id := 1; eval[int](p, occurrences) != len(integers)+1; id++ { // the editor applies text with a delay
-		if id > 10 {
+	for n := 0; eval[int](p, occurrences) != len(integers)+1; n++ { // the editor applies text with a delay
+		if n > 10 {
 			t.Fatalf("response: got %s, want %s in it %d times", eval[string](p, response), large, len(integers)+1)
 		}
+		before := eval[string](p, response)
 		p.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierCtrl)))
-		p.until(fmt.Sprintf("%s.includes('\"id\":%d,')", response, id))
+		p.until(fmt.Sprintf(`(now => now.includes('"id":') && now !== %q)(%s)`, before, response))
 	}
 	const fixed = `(([body, form, hint]) => body.getBoundingClientRect().top < innerHeight - 100 && form.clientWidth <= innerWidth && getComputedStyle(hint).right === '70px')(
 		['.response-section-content-body', '.request-section-content .cm-editor', '.scalar-client [role=alert]'].map((s) => document.querySelector(s)))`
