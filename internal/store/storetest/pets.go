@@ -124,7 +124,8 @@ func testIdempotency(t *testing.T, f Factory) {
 func testIdempotencyAfterChange(t *testing.T, f Factory) {
 	s := f.open(t)
 	first := Create(t, s, example.Pet(), mine)
-	changed := pets.Pet{ID: first.ID, NewPet: example.Pets(2)[1]}
+	changed := first
+	changed.NewPet = example.Pets(2)[1]
 	f.Change(t, s, changed)
 	for range 2 {
 		wantPet(t, s, changed)
