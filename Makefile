@@ -165,9 +165,9 @@ attack: build ## measure memory, and how long another client waits, under known 
 
 bench: export GOGC :=
 # Both servers are built in the same way, which makes a few percent.
-bench: need-wrk build ## compare with the stack as documented (ROUNDS=5, ONLY=memory or sqlite)
+bench: need-wrk build ## compare with the stack as documented (ROUNDS=11, ONLY=memory or sqlite, BESIDE=another build)
 	@CGO_ENABLED=0 go test -c -trimpath -ldflags '-s -w' -tags wrk -o .bin/bench ./internal/proof/bench && cd internal/proof/bench && \
-	taskset -c 0 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/^($(or $(ONLY),memory|sqlite))$$' -test.benchtime 1x $(if $(ROUNDS),-rounds $(ROUNDS))
+	taskset -c 0 '$(CURDIR)/.bin/bench' -test.run '^$$' -test.bench 'Petstore/^($(or $(ONLY),memory|sqlite))$$' -test.benchtime 1x $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(BESIDE),-beside $(abspath $(BESIDE)))
 
 docs-ui: need-npm ## update the user interface of /docs from the npm package pinned in engine/docs/ui
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && cd engine/docs/ui && \

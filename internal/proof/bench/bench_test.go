@@ -7,10 +7,13 @@
 // Each round starts new servers, since two processes of one program differ by some percent:
 // petstore, the other server with petstore's setting of the garbage collector, and the other
 // server with Go's default. Each store then gets 20,000 pets. Requests are random. wrk sends each
-// server as many as it can serve, for three seconds, over 32 connections. The load and the servers
-// each have one processor of their own. No response may be an error, and all logs go to /dev/null.
-// A figure is the median of the rounds, and ÷ that of their quotients; in brackets is the middle
-// half of these, because one slow write of the disk is enough for a low or a high quotient.
+// server as many as it can serve over 32 connections, for a second, in turn and back again: the
+// machine may slow down meanwhile. The load and the servers each have one processor of their own.
+// No response may be an error, and all logs go to /dev/null.
+//
+// The cost of a request is the time of the processor that the server used, so waiting for the disk
+// is no part of it. ÷ is petstore's cost divided by the other server's in the same round: the median
+// of the rounds, and the middle half of them.
 package bench
 
 import (
@@ -28,6 +31,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,7 +49,8 @@ import (
 )
 
 var (
-	rounds = flag.Int("rounds", 5, "how often each load is sent to each server")
+	rounds = flag.Int("rounds", 11, "how often new servers are measured")
+	beside = flag.String("beside", "", "another build of petstore, which is measured in place of the other server")
 	peer   = flag.String("peer", "", "the address of the other server, which TestPeer runs")
 	store  = flag.String("store", "", "the address of its store")
 )
@@ -53,7 +58,7 @@ var (
 const (
 	stored      = 20_000 // pets of each server when the load begins
 	connections = 32
-	seconds     = 3 // of a round
+	spread      = 0.15 // the most that the middle half of a row may differ by
 )
 
 // operations are those measured. Each returns a random request, "METHOD PATH BODY".
@@ -80,53 +85,100 @@ var (
 
 func random(all []string) string { return strings.TrimSpace(all[rand.IntN(len(all))]) }
 
-// BenchmarkPetstore prints the requests per second of petstore and of the other server.
+// server is one that is measured.
+type server struct {
+	addr    string
+	process *os.Process
+}
+
+// BenchmarkPetstore prints what a request costs petstore, compared with the other server.
 func BenchmarkPetstore(b *testing.B) {
-	cpuinfo, _ := os.ReadFile("/proc/cpuinfo")
-	_, cpu, _ := strings.Cut(string(cpuinfo), "model name\t: ")
-	cpu, _, _ = strings.Cut(cpu, "\n")
-	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
-	fmt.Printf("\nMeasured on %s at %s, with %d rounds of %d s on %s.\n", time.Now().Format("2 January 2006"),
-		strings.TrimSpace(string(commit)), *rounds, seconds, cpu)
-	fmt.Println("In brackets is the middle half of the rounds.")
-	fmt.Println("\n| store | operation | petstore | other, GOGC=250 | ÷ petstore | other, GOGC=100 | ÷ petstore |")
-	fmt.Println("| --- | --- | --: | --: | --: | --: | --: |")
 	for _, kind := range slices.Sorted(maps.Keys(program.Stores)) {
 		b.Run(kind, func(b *testing.B) {
 			newAddress := program.Stores[kind](b)
-			rates := make([][3][]float64, len(operations)) // of each operation and server, one for each round
+			costs := make([][3][]float64, len(operations)) // microseconds, of each operation, server and round
 			for round := range *rounds {
 				b.Run(fmt.Sprint(round+1), func(b *testing.B) {
-					servers := []string{program.FreeAddress(b)}
-					program.Serve(b, nil, servers[0], "--store", newAddress(), "--log-format", "json")
-					for _, gogc := range []string{"250", "100"} { // petstore's setting, and Go's default
-						servers = append(servers, startPeer(b, newAddress(), gogc))
-					}
-					for _, addr := range servers {
-						fill(b, addr)
-					}
+					servers := start(b, newAddress)
 					for i, o := range operations {
 						requests := writeRequests(b, o.random)
-						for j, addr := range servers {
-							rates[i][j] = append(rates[i][j], saturate(b, addr, requests))
+						var cpu, served [3]float64
+						for _, j := range []int{0, 1, 2, 2, 1, 0} {
+							before := cpuTime(b, servers[j])
+							served[j] += saturate(b, servers[j], requests)
+							cpu[j] += cpuTime(b, servers[j]) - before
+						}
+						for j := range servers {
+							costs[i][j] = append(costs[i][j], cpu[j]/served[j]*1e6)
 						}
 					}
 				})
 			}
-			for i, o := range operations {
-				petstore := rates[i][0]
-				fmt.Printf("| %s | %s | %.0f |", kind, o.name, quantile(petstore, 0.5))
-				for _, others := range rates[i][1:] {
-					var ratios []float64
-					for round, n := range petstore {
-						ratios = append(ratios, others[round]/n)
-					}
-					fmt.Printf(" %.0f | %.2f (%.2f–%.2f) |", quantile(others, 0.5),
-						quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75))
-				}
-				fmt.Println()
-			}
+			report(b, kind, costs)
 		})
+	}
+	cpuinfo, _ := os.ReadFile("/proc/cpuinfo")
+	_, model, _ := strings.Cut(string(cpuinfo), "model name\t: ")
+	model, _, _ = strings.Cut(model, "\n")
+	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
+	fmt.Printf("\nMeasured on %s at %s, with %d rounds on %s.\n", time.Now().Format("2 January 2006"),
+		strings.TrimSpace(string(commit)), *rounds, model)
+}
+
+// start starts petstore and the other servers, and fills their stores.
+func start(b *testing.B, newAddress func() string) (servers []server) {
+	run := func(gogc string, command func(addr, store string) *exec.Cmd) {
+		addr := program.FreeAddress(b)
+		cmd := command(addr, newAddress())
+		cmd.Env = append(os.Environ(), "GOGC="+gogc, "PETSTORE_API_KEYS="+program.Key)
+		program.Start(b, cmd, addr)
+		servers = append(servers, server{addr, cmd.Process})
+	}
+	petstore := func(binary string) func(addr, store string) *exec.Cmd {
+		return func(addr, store string) *exec.Cmd {
+			return exec.Command(binary, "serve", "--addr", addr, "--store", store, "--log-format", "json")
+		}
+	}
+	run("", petstore("../../../.bin/petstore"))
+	for _, gogc := range []string{"250", "100"} { // petstore's setting, and Go's default
+		if *beside != "" {
+			run("", petstore(*beside))
+			continue
+		}
+		run(gogc, func(addr, store string) *exec.Cmd {
+			return exec.Command(os.Args[0], "-test.run=^TestPeer$", "-test.timeout=0", "-peer="+addr, "-store="+store)
+		})
+	}
+	var fills sync.WaitGroup
+	for _, s := range servers {
+		fills.Go(func() { fill(b, s.addr) })
+	}
+	fills.Wait()
+	return servers
+}
+
+// report prints the rows of a store, unless the rounds differ too much to say anything.
+func report(b *testing.B, kind string, costs [][3][]float64) {
+	var table strings.Builder
+	for i, o := range operations {
+		petstore := costs[i][0]
+		fmt.Fprintf(&table, "| %s | %s | %.0f |", kind, o.name, quantile(petstore, 0.5))
+		for _, others := range costs[i][1:] {
+			var ratios []float64
+			for round, cost := range petstore {
+				ratios = append(ratios, cost/others[round])
+			}
+			low, middle, high := quantile(ratios, 0.25), quantile(ratios, 0.5), quantile(ratios, 0.75)
+			if high-low > spread*middle {
+				b.Errorf("%s, %s: the middle half of the rounds is from %.2f to %.2f, more than %.0f %%: "+
+					"the machine does something else, so measure again when it is idle", kind, o.name, low, high, spread*100)
+			}
+			fmt.Fprintf(&table, " %.2f (%.2f–%.2f) |", middle, low, high)
+		}
+		fmt.Fprintln(&table)
+	}
+	if !b.Failed() {
+		fmt.Printf("\n| store | operation | µs | ÷ other, GOGC=250 | ÷ other, GOGC=100 |\n| --- | --- | --: | --: | --: |\n%s", &table)
 	}
 }
 
@@ -135,7 +187,8 @@ func fill(b *testing.B, addr string) {
 	for range stored {
 		status, text, err := program.Send(b.Context(), http.DefaultClient, "POST", "http://"+addr+example.ListPath(), random(bodies))
 		if err != nil || status != http.StatusCreated {
-			b.Fatal(text, err)
+			b.Error(text, err)
+			return
 		}
 	}
 }
@@ -153,18 +206,32 @@ func writeRequests(b *testing.B, random func() string) (file string) {
 	return file
 }
 
-// saturate has wrk send the requests in a file for some seconds, as fast as the server
-// responds. It returns how many it served per second.
-func saturate(b *testing.B, addr, file string) float64 {
-	out, err := exec.Command("taskset", "-c", "1", "wrk", "-t1", fmt.Sprintf("-c%d", connections), fmt.Sprint("-d", seconds), "-s", "testdata/load.lua",
+// saturate has wrk send the requests in a file for a second, as fast as the server responds.
+// It returns how many it served.
+func saturate(b *testing.B, s server, file string) float64 {
+	out, err := exec.Command("taskset", "-c", "1", "wrk", "-t1", fmt.Sprintf("-c%d", connections), "-d1", "-s", "testdata/load.lua",
 		"-H", "Authorization: Bearer "+program.Key, "-H", "Content-Type: application/json",
-		"http://"+addr, "--", file).CombinedOutput()
+		"http://"+s.addr, "--", file).CombinedOutput()
 	_, summary, _ := strings.Cut(string(out), "summary:")
-	var requests, microseconds, errors float64
-	if _, scanErr := fmt.Sscan(summary, &requests, &microseconds, &errors); err != nil || scanErr != nil || requests == 0 || errors > 0 {
+	var requests, errors float64
+	if _, scanErr := fmt.Sscan(summary, &requests, &errors); err != nil || scanErr != nil || requests == 0 || errors > 0 {
 		b.Fatalf("%v, %v: %s", err, scanErr, out)
 	}
-	return requests / microseconds * 1e6
+	return requests
+}
+
+// cpuTime returns the seconds of the processor that a server has used.
+func cpuTime(b *testing.B, s server) float64 {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	fields := strings.Fields(string(stat[strings.LastIndex(string(stat), ")"):])) // proc_pid_stat(5), from the third
+	var user, system float64
+	if _, err := fmt.Sscan(fields[12]+" "+fields[13], &user, &system); err != nil {
+		b.Fatal(err)
+	}
+	return (user + system) / 100 // Linux counts in ticks of 10 ms
 }
 
 // quantile returns the value below which a part of the values lies, such as 0.5 for the median.
@@ -173,15 +240,6 @@ func quantile(values []float64, part float64) float64 {
 	at := part * float64(len(sorted)-1)
 	low, high := sorted[int(at)], sorted[int(math.Ceil(at))]
 	return low + (high-low)*(at-math.Floor(at))
-}
-
-// startPeer starts the other server in a process of its own, and returns its address.
-func startPeer(b *testing.B, storeAddress, gogc string) (addr string) {
-	addr = program.FreeAddress(b)
-	cmd := exec.Command(os.Args[0], "-test.run=^TestPeer$", "-test.timeout=0", "-peer="+addr, "-store="+storeAddress)
-	cmd.Env = append(os.Environ(), "GOGC="+gogc)
-	program.Start(b, cmd, addr)
-	return addr
 }
 
 // TestPeer serves the other server for BenchmarkPetstore, until it is killed. It has the middleware

@@ -15,5 +15,5 @@ end
 
 function done(summary)
 	local e = summary.errors
-	print("summary:", summary.requests, summary.duration, e.connect + e.read + e.write + e.timeout + e.status)
+	print("summary:", summary.requests, e.connect + e.read + e.write + e.timeout + e.status)
 end
