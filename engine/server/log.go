@@ -22,10 +22,6 @@ func NewLogger(out io.Writer, level slog.Level, asJSON bool) *slog.Logger {
 	return slog.New(slog.NewTextHandler(out, options))
 }
 
-// MaxLine is the maximum length of a line of the log in bytes. Receivers of syslog accept
-// messages of this size (RFC 5424, section 6.1).
-const MaxLine = 2 << 10
-
 // Filter is a writer that hides secrets, replaces characters that could control a terminal or
 // change the direction of text, cuts long lines, and reports when writing has failed.
 type Filter struct {
@@ -35,7 +31,7 @@ type Filter struct {
 	secrets [][]byte       // others, the longest first, because others may be parts of it
 
 	since  atomic.Pointer[time.Time] // start of the first Write that has failed or not returned; nil after a success
-	failed atomic.Pointer[[]byte]    // what the last Write failed to write
+	failed atomic.Pointer[[]byte]    // what could not be written last; nil once it is retried
 }
 
 // Hide makes p hide secrets, and what matches pattern.
@@ -48,7 +44,6 @@ func (p *Filter) Hide(pattern *regexp.Regexp, secrets []string) {
 
 func (p *Filter) Write(text []byte) (int, error) {
 	p.since.CompareAndSwap(nil, new(time.Now()))
-	p.failed.Store(nil)
 	_, err := p.Writer.Write(p.shorten(p.clean(text)))
 	if err != nil {
 		p.failed.Store(new(bytes.Clone(text)))

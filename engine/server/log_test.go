@@ -41,7 +41,7 @@ func TestLongLines(t *testing.T) {
 	} {
 		for _, asJSON := range []bool{true, false} {
 			var out bytes.Buffer
-			p := &Filter{Writer: &out, Limit: MaxLine}
+			p := &Filter{Writer: &out, Limit: 2 << 10}
 			p.Hide(pattern, []string{fixed})
 			long := strings.Repeat(odd, 10_000/len(odd))
 			log := NewLogger(p, slog.LevelInfo, asJSON)
@@ -65,12 +65,15 @@ func TestLongLines(t *testing.T) {
 
 // stuck is a writer that hangs or fails for a while.
 type stuck struct {
-	hang, fail time.Duration // from begin
+	hang, fail time.Duration // since the first Write
 	begin      time.Time
 	text       string
 }
 
 func (s *stuck) Write(text []byte) (int, error) {
+	if s.begin.IsZero() {
+		s.begin = time.Now()
+	}
 	if took := time.Since(s.begin); took < s.hang {
 		time.Sleep(s.hang - took)
 	}
@@ -87,14 +90,14 @@ func (s *stuck) Write(text []byte) (int, error) {
 func TestBlocked(t *testing.T) {
 	for name, w := range map[string]*stuck{"hangs": {hang: 10 * time.Second}, "fails": {fail: 10 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {
-			w.begin = time.Now()
 			log := &Filter{Writer: w}
 			go fmt.Fprintln(log, "a line")
+			time.Sleep(time.Millisecond)
 			for second := range 12 {
-				time.Sleep(time.Until(w.begin.Add(time.Duration(second)*time.Second + time.Millisecond)))
 				if got, want := log.Blocked(), second >= 5 && second < 10; got != want {
 					t.Errorf("%s, after %d s: got blocked: %v, want %v", name, second, got, want)
 				}
+				time.Sleep(time.Second)
 			}
 			if w.text != "a line\n" {
 				t.Errorf("%s: got %q, want the line", name, w.text)

@@ -16,22 +16,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // testHandler serves the probes, and paths that are named for what they do.
 type testHandler struct {
-	stopping atomic.Bool
-	running  chan struct{} // receives a value for each request to /hang, and each failure of /large
-	done     chan struct{} // ends requests to /hang
+	running chan struct{} // receives a value for each request to /hang, and each failure of /large
+	done    chan struct{} // ends requests to /hang
 }
 
 func (h *testHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if h.stopping.Load() {
-		w.Header().Set("Connection", "close")
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}
 	switch r.URL.Path {
 	case "/readyz", "/livez", "/ok":
 	case "/hang":
@@ -58,13 +51,11 @@ func (h *testHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newServer returns a server of a testHandler. It completes o.
+// newServer returns a server of a testHandler with options. Those that a test omits are zero.
 func newServer(t *testing.T, o Options) (*Server, *testHandler) {
 	t.Helper()
-	h := &testHandler{running: make(chan struct{}, 1), done: make(chan struct{})}
-	registry := prometheus.NewRegistry()
-	o.Handler, o.Stopping = h, func() { h.stopping.Store(true) }
-	o.Metrics, o.Gatherer = registry, registry
+	h := &testHandler{make(chan struct{}, 1), make(chan struct{})}
+	o.Handler = h
 	s, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -173,36 +164,79 @@ func request(line string, headers ...string) string {
 	return fmt.Sprintf("%s HTTP/1.1\r\nHost: x\r\n%s\r\n", line, strings.Join(headers, ""))
 }
 
-// TestDefaults checks a server with only a handler and addresses.
-func TestDefaults(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		conns, admin := newPipes(), newPipes()
-		s, err := New(Options{Handler: new(testHandler), Listeners: []net.Listener{conns}, Admin: admin})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		r := &running{T: t, begin: time.Now(), ended: make(chan error, 1)}
-		go func() { r.ended <- s.Run(ctx) }()
-		for path, l := range map[string]pipes{"/ok": conns, "/metrics": admin} {
-			if got := roundTrip(r.dialAt(l), request("GET "+path)).StatusCode; got != 200 {
-				t.Errorf("%s: got status %d, want 200", path, got)
+// TestHeaderLimit checks the limit of a header: 16 KiB, and on a kept connection 20 KiB.
+func TestHeaderLimit(t *testing.T) {
+	inBubble(t, Options{}, func(s *running) {
+		conn := s.dial()
+		for _, c := range []struct {
+			conn       net.Conn
+			size, want int
+		}{{s.dial(), 16 << 10, 200}, {s.dial(), 16<<10 + 1, 431}, {conn, 100, 200}, {conn, 16 << 10, 200}, {conn, 20<<10 + 1, 431}} {
+			header := "X: " + strings.Repeat("x", c.size-len(request("GET /ok", "X: \r\n"))) + "\r\n"
+			if got := roundTrip(c.conn, request("GET /ok", header)).StatusCode; got != c.want {
+				s.Errorf("%d bytes: got status %d, want %d", c.size, got, c.want)
 			}
 		}
-		cancel()
-		r.wantEnd(0, nil)
+	})
+}
+
+// TestConnections checks which connections end, and when, if the client sends no more. A client that
+// slowly sends a body that nobody reads gets the response at once, and can go on sending.
+func TestConnections(t *testing.T) {
+	const length, chunked = "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n"
+	for _, c := range []struct {
+		send   string
+		status int
+		close  bool
+		after  time.Duration
+	}{
+		{request("GET /ok"), 200, false, 2 * time.Minute},
+		{request("GET /ok", "Content-Length: 0\r\n"), 200, false, 2 * time.Minute},
+		{request("POST /read", length) + "large", 200, false, 2 * time.Minute},
+		{request("GET /ok", "Connection: close\r\n"), 200, true, 0},
+		{request("POST /refuse", length) + "large", 401, true, 0},
+		{request("POST /read", chunked) + "1\r\nx\r\n0\r\n\r\n", 200, true, 0},
+		{"GET /ok HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 200, true, 0},
+		{"GET /ok HTTP/1.1\r\n", 0, false, 3 * time.Second},
+		{request("POST /read", length) + "{", 408, true, 4 * time.Second},
+		{request("POST /refuse", length) + "|slow", 401, true, 500 * time.Millisecond},
+		{request("POST /refuse", chunked) + "|4\r\na", 401, true, 500 * time.Millisecond},
+		// In these cases, net/http itself would not wait.
+		{request("POST /refuse", length, "Connection: close\r\n") + "|slow", 401, true, 500 * time.Millisecond},
+		{request("POST /refuse", chunked, "Connection: close\r\n") + "|4\r\na", 401, true, 500 * time.Millisecond},
+	} {
+		inBubble(t, Options{}, func(s *running) {
+			conn := s.dial()
+			first, slow, _ := strings.Cut(c.send, "|")
+			if r := roundTrip(conn, first); r.StatusCode != c.status || r.Close != c.close {
+				s.Errorf("%q: got status %d, close %v, want %d, %v", c.send, r.StatusCode, r.Close, c.status, c.close)
+			}
+			for i := range slow {
+				if _, err := io.WriteString(conn, slow[i:i+1]); err != nil {
+					s.Errorf("%q: byte %d after the response: %v", c.send, i, err)
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			_, _ = io.Copy(io.Discard, conn)
+			s.wantTime(c.after)
+		})
+	}
+	inBubble(t, Options{ReadTimeout: 30 * time.Second}, func(s *running) { // a client that sends slowly
+		conn := s.dial()
+		_, _ = io.WriteString(conn, request("POST /read", length)+"lar")
+		time.Sleep(29 * time.Second)
+		if got := roundTrip(conn, "ge").StatusCode; got != 200 {
+			s.Errorf("a slow body: got status %d, want 200", got)
+		}
+	})
+	inBubble(t, Options{}, func(s *running) { // a client that does not read
+		_, _ = io.WriteString(s.dial(), request("GET /large"))
+		<-s.handler.running // has failed to write
+		s.wantTime(20 * time.Second)
 	})
 }
 
 var sigterm = Interrupted{syscall.SIGTERM}
-
-// blocked is a log that nobody reads for a while.
-type blocked struct{}
-
-func (blocked) Write(line []byte) (int, error) {
-	time.Sleep(10 * time.Minute)
-	return len(line), nil
-}
 
 // TestDrain checks which signals drain a server, what clients see meanwhile, and that a blocked
 // log does not delay the end. Without a drain, a connection arrives while the listener closes, and
@@ -211,15 +245,18 @@ func TestDrain(t *testing.T) {
 	for cause, drain := range map[error]time.Duration{
 		sigterm: time.Hour, Interrupted{syscall.SIGHUP}: time.Hour, Interrupted{syscall.SIGINT}: 0, io.EOF: 0,
 	} {
-		inBubble(t, Options{Drain: time.Hour, Logger: slog.New(slog.NewTextHandler(blocked{}, nil))}, func(s *running) {
+		var stopping atomic.Bool
+		o := Options{Drain: time.Hour, Logger: slog.New(slog.NewTextHandler(&stuck{hang: 10 * time.Minute}, nil))}
+		o.Stopping = func() { stopping.Store(true) }
+		inBubble(t, o, func(s *running) {
 			s.cancel(cause)
 			synctest.Wait()
 			conn := s.dial()
 			if drain == 0 {
 				<-s.others.closed // the last
 			}
-			if r := roundTrip(conn, request("GET /readyz")); r.StatusCode != 503 || !r.Close {
-				s.Errorf("stopping after %v: got %d, close %v, want 503, true", cause, r.StatusCode, r.Close)
+			if got := roundTrip(conn, request("GET /ok")).StatusCode; got != 200 || !stopping.Load() {
+				s.Errorf("stopping after %v: got status %d, Stopping was called: %v, want 200, true", cause, got, stopping.Load())
 			}
 			s.wantEnd(drain, nil)
 		})
