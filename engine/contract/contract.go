@@ -194,7 +194,7 @@ func (s *Suite) Expect(t *testing.T, c Case) Response {
 	for _, word := range strings.Fields(c.Says) {
 		got.Assert(t, strings.Contains(text, word), "got %.300q, want %q in it", text, word)
 	}
-	got.Assert(t, c.Same == "" || got.Body == c.Same, "body: got %d bytes, want %d, or others", len(got.Body), len(c.Same))
+	got.Assert(t, c.Same == "" || got.Body == c.Same, "body: %s", difference(got.Body, c.Same))
 	if rest, isGet := strings.CutPrefix(c.Send, http.MethodGet); isGet {
 		c.Send = http.MethodHead + rest
 		s.Expect(t, c)

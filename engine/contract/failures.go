@@ -101,3 +101,13 @@ func (s *Suite) reportHidden(t *testing.T) {
 		t.Errorf("not shown: %d of other kinds", others)
 	}
 }
+
+// difference returns the first bytes that two texts have otherwise, with some before them.
+func difference(got, want string) string {
+	i := 0
+	for i < min(len(got), len(want)) && got[i] == want[i] {
+		i++
+	}
+	start := max(0, i-20)
+	return fmt.Sprintf("got %.80q at byte %d, want %.80q", got[start:], start, want[start:])
+}

@@ -31,7 +31,10 @@ func lists(t *testing.T, s *contract.Suite) {
 // address is what the served document says of the service.
 func cases(t *testing.T, s *contract.Suite, address string) {
 	body := example.Body()
-	yaml := regexp.MustCompile(`(?m)^servers:.*(\n+[ -].*)*`).ReplaceAllString(string(gen.Document), "servers:\n  - url: "+address)
+	servers, want := regexp.MustCompile(`(?m)^servers:.*(\n+[ -].*)*`), "servers:\n  - url: "+address
+	served := servers.FindString(s.Expect(t, contract.Case{Send: "GET /openapi.yaml", Want: "200"}).Body)
+	s.Assert(t, served == want, "/openapi.yaml: got %q, want %q, as with --public-url", served, want)
+	yaml := servers.ReplaceAllString(string(gen.Document), want)
 	asJSON := regexp.MustCompile(`(?s)"servers": \[.*?\n  \]`).ReplaceAllString(string(gen.DocumentJSON), `"servers": [{"url": "`+address+`"}]`)
 	padded := body + strings.Repeat(" ", service.MaxBody-len(body))
 	for _, c := range []contract.Case{
