@@ -1,12 +1,7 @@
-// Package client is a client of the pet store. Most of it is generated from
-// openapi.yaml; WithKey, WithRetries, All and Check are written by hand.
 package client
-
-//go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen -config ../config.yaml -package client -generate types,client -o client.gen.go ../../openapi.yaml
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,9 +24,11 @@ import (
 func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsParams,
 	editors ...RequestEditorFn,
 ) iter.Seq2[Pet, error] {
+	first := ListPetsParams{Limit: new(100), After: new(int64(0))} // the maximum, and the beginning
+	text, _ := json.Marshal(params)
+	_ = json.Unmarshal(text, &first) // a copy that shares no pointers with params
 	return func(yield func(Pet, error) bool) {
-		next := *cmp.Or(params, &ListPetsParams{})
-		next.Limit = cmp.Or(next.Limit, new(100)) // the maximum
+		next := first
 		for {
 			response, err := c.ListPetsWithResponse(ctx, &next, editors...)
 			if err == nil {
@@ -45,7 +42,7 @@ func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsPa
 				return
 			}
 			for _, pet := range *response.JSON200 {
-				if next.After != nil && pet.ID <= *next.After { // else a repeated page would never end
+				if pet.ID <= *next.After { // else a repeated page would never end
 					yield(Pet{}, fmt.Errorf("listing the pets: got no further pets after %d", *next.After))
 					return
 				}
@@ -58,10 +55,25 @@ func All(ctx context.Context, c ClientWithResponsesInterface, params *ListPetsPa
 	}
 }
 
+// CreatePet adds a pet. To be able to repeat it after an error, set params.IdempotencyKey.
+func CreatePet(ctx context.Context, c ClientWithResponsesInterface, params *CreatePetParams, pet NewPet,
+	editors ...RequestEditorFn,
+) (Pet, error) {
+	response, err := c.CreatePetWithResponse(ctx, params, pet, editors...)
+	if err == nil {
+		err = Check(response.JSON201, response.HTTPResponse, response.Body)
+	}
+	if err != nil {
+		return Pet{}, fmt.Errorf("adding a pet: %w", err)
+	}
+	return *response.JSON201, nil
+}
+
 // ResponseError is a response other than the expected success.
 type ResponseError struct {
 	Status     int           // the HTTP status
-	Code       string        // such as not_found; empty if the response is not from the pet store
+	Header     http.Header   // of the response
+	Code       string        // such as CodeNotFound; empty if the response is not from the pet store
 	Message    string        // a sentence for the developer of the client
 	RequestID  string        // identifies the request in the service's log; may be empty
 	RetryAfter time.Duration // how long to wait before trying again; 0 if the response does not say
@@ -74,19 +86,20 @@ func (e *ResponseError) Error() string {
 }
 
 // Check returns a *ResponseError unless success, the decoded body of the expected
-// response, is set, and the body is not null.
+// response, is set, the body is not null, and a pet has an ID.
 func Check[T any](success *T, response *http.Response, body []byte) error {
-	if success != nil && string(bytes.TrimSpace(body)) != "null" {
+	pet, isPet := any(success).(*Pet)
+	if success != nil && string(bytes.TrimSpace(body)) != "null" && (!isPet || pet.ID > 0) {
 		return nil
 	}
-	id := response.Header.Get("X-Request-Id")
-	e := &ResponseError{Status: response.StatusCode, RequestID: id, RetryAfter: retryAfter(response)}
+	e := &ResponseError{Status: response.StatusCode, Header: response.Header, RetryAfter: retryAfter(response)}
+	e.RequestID = response.Header.Get("X-Request-Id")
 	var said Error
 	if json.Unmarshal(body, &said) == nil && said.Code != "" && said.Status == response.StatusCode {
 		e.Code, e.Message = said.Code, said.Message
 	} else { // for example from a proxy
-		e.Message = fmt.Sprintf("got %s of type %s, want a response from the pet store",
-			response.Status, response.Header.Get("Content-Type"))
+		e.Message = fmt.Sprintf("got %s of type %s, want a response from the pet store: %s",
+			response.Status, response.Header.Get("Content-Type"), body[:min(len(body), 1<<10)])
 	}
 	return e
 }
