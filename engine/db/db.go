@@ -1,7 +1,6 @@
-// Package db declares the options, errors and reports that the databases below it share.
-// A write that returns nil is durable. Other errors have a kind of package fault: after
-// Unavailable nothing was written, and after Internal the outcome is unknown. An error of
-// the function that is the caller's fault is returned unchanged.
+// Package db declares the options, errors and reports that the databases below it share. A write
+// that returns nil is durable. Errors have a kind of package fault: after Unavailable nothing was
+// written, and after Internal the outcome is unknown. Those of the caller's fault are returned unchanged.
 package db
 
 import (
@@ -19,8 +18,7 @@ type Options struct {
 	Logger      *slog.Logger // reports a new database, a migration and damage; may be nil
 }
 
-// Errors of opening a database and of commands on it. Format: path or address + text. The
-// command line has advice on most.
+// Errors of opening a database and of commands on it. Format: path or address + text.
 var (
 	ErrNone          = errors.New("there is no store")
 	ErrOutdated      = errors.New("its schema is older than this program's")

@@ -1,16 +1,15 @@
-// Package sqlite keeps a database in a file. It knows no tables: its caller provides a Schema of
-// migrations and statements. A write is on disk before Write returns; those that wait at the same time
-// share a commit. Several processes may have the file open; a process whose writes may be lost is
-// told to end. Backup, Restore and Verify work on files, and Read without a DB. README.md states the
-// promises and how each failure is handled.
+// Package sqlite keeps a database in a file. Its caller provides a Schema of migrations and statements.
+// A write is on disk before Write returns; those that wait at the same time share a commit. Several
+// processes may have the file open; a process whose writes may be lost is told to end. Backup, Restore
+// and Verify work on files. README.md states the promises and how each failure is handled.
 package sqlite
 
 import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/fault"
 )
 
 // Schema is what a program keeps in its databases.
@@ -47,7 +47,7 @@ type DB struct {
 	schema  *Schema
 	version int64 // of the schema before Open
 	lock    *flock.Flock
-	faults  faults
+	logger  *slog.Logger
 
 	writer  *sql.DB // has the only connection that writes
 	conn    Conn    // of the writer
@@ -57,6 +57,16 @@ type DB struct {
 
 	readers []*sql.DB // each has one connection
 	idle    chan Conn // of the readers that are not in use
+
+	path     string                 // of the file, or of a link to it
+	files    map[string]fs.FileInfo // the file and those beside it, when they were opened
+	log      *os.File
+	logPages atomic.Int64 // of the log, as SQLite last reported
+
+	failed   chan error                  // holds one error
+	failure  atomic.Pointer[fault.Error] // why the process must end
+	damage   atomic.Pointer[fault.Error] // why writing has stopped, although sound pages are still read
+	diskFull atomic.Bool
 
 	mu     sync.RWMutex // read-locked by every call; Close locks it
 	closed bool
@@ -83,17 +93,17 @@ func (d *DB) Read(ctx context.Context, f func(Conn) error) error {
 	}
 	defer func() { d.idle <- conn }()
 	err := f(conn)
-	_ = d.faults.record(err)
+	_ = d.record(err)
 	return classify(err)
 }
 
 // Ping fails if no reader becomes idle, a file was replaced or an fsync failed.
 func (d *DB) Ping(ctx context.Context) error {
-	return d.Read(ctx, func(Conn) error { return d.faults.check() })
+	return d.Read(ctx, func(Conn) error { return d.check() })
 }
 
 // Failed delivers one error if the process must end, because its writes may not be durable.
-func (d *DB) Failed() <-chan error { return d.faults.failed }
+func (d *DB) Failed() <-chan error { return d.failed }
 
 // Close waits for the calls in progress and rejects new ones. It may be called again.
 func (d *DB) Close() error {
@@ -106,24 +116,24 @@ func (d *DB) Close() error {
 	close(d.jobs)
 	d.running.Wait()
 	d.checkpoint(0)
-	failure := d.faults.failure.Load()
+	failure := d.failure.Load()
 	if failure == nil {
 		return d.release()
 	}
-	if errors.Is(failure, errReplaced) && !d.faults.replaced(d.faults.path) { // only a file beside it was
+	if errors.Is(failure, errReplaced) && !d.replaced(d.path) { // only a file beside it was
 		return d.closeReplaced()
 	}
 	// The log is left to the next process: releasing the connections would copy it, and ignore errors.
 	select {
-	case err := <-d.faults.failed: // not delivered yet
+	case err := <-d.failed: // not delivered yet
 		return err
 	default:
 		return nil
 	}
 }
 
-// closeReplaced copies the log into the file. If the log has lost its name, it removes the index, which
-// would say that the log was taken away with what it holds; see checkFile.
+// closeReplaced copies the log into the file. If the log has lost its name, it removes the index, since
+// checkFile would take the log for stolen.
 func (d *DB) closeReplaced() error {
 	var pages, copied int
 	err := d.writer.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(new(int), &pages, &copied)
@@ -143,8 +153,8 @@ func (d *DB) release() error {
 	for _, conn := range append(d.readers, d.writer) {
 		errs = append(errs, conn.Close())
 	}
-	if d.faults.log != nil {
-		errs = append(errs, d.faults.log.Close())
+	if d.log != nil {
+		errs = append(errs, d.log.Close())
 	}
 	return errors.Join(append(errs, d.lock.Close())...)
 }
@@ -182,17 +192,10 @@ func (c Conn) Stmt(s Statement) *sql.Stmt {
 	return c.prepared[s.index]
 }
 
-// prepare prepares the statements and checks that the pragmas of the options are set: SQLite
-// ignores unknown ones. Preparing also reads the file: if a connection's first read found the file
-// empty, SQLite would remove the log.
-func (s *Schema) prepare(ctx context.Context, conn *sql.DB, options url.Values) (c Conn, err error) {
+// prepare prepares the statements, and so reads the file: if the first read of a connection found the
+// file empty, SQLite would remove the log.
+func (s *Schema) prepare(ctx context.Context, conn *sql.DB) (c Conn, err error) {
 	c.wrote = new(bool)
-	for _, pragma := range options["_pragma"] {
-		name, want, _ := strings.Cut(pragma, "=")
-		if got, err := texts(ctx, conn, "PRAGMA "+name); err != nil || strings.Join(got, "") != want {
-			return c, errors.Join(fmt.Errorf("SQLite did not take the setting %s: it is %q", pragma, got), err)
-		}
-	}
 	for _, query := range s.statements {
 		stmt, err := conn.PrepareContext(ctx, query)
 		if err != nil {

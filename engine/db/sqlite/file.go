@@ -58,9 +58,8 @@ func resolve(path string) (file string, err error) {
 	return file, nil
 }
 
-// checkFile rejects a file that SQLite would open with the wrong log: one with hard links or that
-// is a mount, because the log's path depends on the name, and a missing file or a backup beside
-// the log of another database, and without the log, if that was taken away. An empty file counts as missing.
+// checkFile rejects a file that SQLite would open with the wrong log or without its log. The log's path
+// depends on the name, so a file must have only one. An empty file counts as missing.
 func checkFile(file string) error {
 	for _, suffix := range suffixes { // SQLite rejects links too, but does not say why
 		if info, err := os.Lstat(file + suffix); err == nil && !info.Mode().IsRegular() {
@@ -93,6 +92,23 @@ func checkFile(file string) error {
 	return nil
 }
 
+// checkReadable rejects a file of another account, unless it is a backup: SQLite may leave files
+// beside it, which its owner could not open.
+func checkReadable(file string) error {
+	err := checkFile(file)
+	if isBackup(file) && (err == nil || errors.Is(err, errMounted)) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(file); err == nil && int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid() {
+		return errors.New("it belongs to another account, which could not open what this one leaves beside it; " +
+			"run this as its owner, chown it if it has the wrong one, or read a backup")
+	}
+	return nil
+}
+
 // logTaken reports whether the log is missing, but not its index: SQLite makes the log first, and
 // removes the index first.
 func logTaken(file string) bool {
@@ -100,6 +116,14 @@ func logTaken(file string) bool {
 	_, log := os.Stat(file + logSuffix)
 	_, after := os.Stat(file + indexSuffix)
 	return before == nil && errors.Is(log, fs.ErrNotExist) && after == nil
+}
+
+// isMount reports whether the file itself is mounted, and not only a folder above it. Only Linux lists
+// mounts this way; see proc_pid_mountinfo(5).
+func isMount(file string) bool {
+	mounts, _ := os.ReadFile("/proc/self/mountinfo")
+	escaped := strings.NewReplacer(" ", `\040`, "\t", `\011`, "\n", `\012`, `\`, `\134`).Replace(file)
+	return strings.Contains(string(mounts), " "+escaped+" ")
 }
 
 // isBackup reports whether the file uses no write-ahead log, like a backup never opened. See
@@ -119,9 +143,10 @@ func syncDir(name string) error {
 	if err != nil {
 		return err
 	}
+	defer dir.Close()
 	err = dir.Sync()
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		err = nil
+		return nil
 	}
-	return errors.Join(err, dir.Close())
+	return err
 }

@@ -36,14 +36,12 @@ func (s *Schema) Open(ctx context.Context, path string, o db.Options) (*DB, erro
 	}
 	d := &DB{
 		file:   file,
+		path:   filepath.Clean(path), // as resolve cleans it
+		files:  map[string]fs.FileInfo{},
 		schema: s,
 		lock:   newLock(file),
-		faults: faults{
-			path:   filepath.Clean(path), // as resolve cleans it
-			files:  map[string]fs.FileInfo{},
-			logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
-			failed: make(chan error, 1),
-		},
+		logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
+		failed: make(chan error, 1),
 		writer: connect(file, toWrite),
 		jobs:   make(chan *job, maxBatch),
 		idle:   make(chan Conn, maxReaders),
@@ -64,30 +62,21 @@ func (s *Schema) Migrate(ctx context.Context, path string, logger *slog.Logger) 
 	return d.version, s.newest(), d.Close()
 }
 
-// open opens the file, or creates it if mustExist is false. If no other process has it, the lock
-// is exclusive until the last step, and only then is the log recovered.
+// open opens the file, or creates it if mustExist is false.
 func (d *DB) open(ctx context.Context, mustExist bool) error {
 	err := checkFile(d.file)
 	if errors.Is(err, db.ErrNone) && !mustExist {
 		var f *os.File // SQLite gives the files beside it the same mode
 		if f, err = os.OpenFile(d.file, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600); err == nil {
-			d.faults.logger.Info("created a new store", "path", d.file)
+			d.logger.Info("created a new store", "path", d.file)
 			err = f.Close()
 		}
 	}
 	if err != nil {
 		return err
 	}
-	alone, err := d.lock.TryLock()
-	if err == nil && alone {
-		err = d.recoverLog()
-	} else if err == nil {
-		err = d.shareLock(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	for _, step := range []func(context.Context) error{d.migrate, d.connect, d.keepLog, d.watch, d.shareLock} {
+	steps := []func(context.Context) error{d.recoverLog, d.migrate, d.connect, d.keepLog, d.watch, d.shareLock}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -97,14 +86,14 @@ func (d *DB) open(ctx context.Context, mustExist bool) error {
 
 // connect prepares the connections. There is a reader per processor, within limits.
 func (d *DB) connect(ctx context.Context) (err error) {
-	d.conn, err = d.schema.prepare(ctx, d.writer, toWrite)
+	d.conn, err = d.schema.prepare(ctx, d.writer)
 	if err != nil {
 		return err
 	}
 	for range min(max(4, runtime.GOMAXPROCS(0)), maxReaders) {
 		reader := connect(d.file, toRead)
 		d.readers = append(d.readers, reader)
-		conn, err := d.schema.prepare(ctx, reader, toRead)
+		conn, err := d.schema.prepare(ctx, reader)
 		if err != nil {
 			return err
 		}
@@ -130,16 +119,15 @@ func (d *DB) keepLog(ctx context.Context) error {
 // watch records which files are open and the length of the log, and syncs their folder, since the
 // files may be new.
 func (d *DB) watch(context.Context) (err error) {
-	for _, name := range []string{d.faults.path, d.file + logSuffix, d.file + indexSuffix, d.file + lockSuffix} {
-		if d.faults.files[name], err = os.Stat(name); err != nil {
+	for _, name := range []string{d.path, d.file + logSuffix, d.file + indexSuffix, d.file + lockSuffix} {
+		if d.files[name], err = os.Stat(name); err != nil {
 			return err
 		}
 	}
-	d.faults.writer = d.writer
-	if d.faults.log, err = os.Open(d.file + logSuffix); err != nil {
+	if d.log, err = os.Open(d.file + logSuffix); err != nil {
 		return err
 	}
-	if _, err := d.faults.measureLog(); err != nil {
+	if _, err := d.measureLog(); err != nil {
 		return err
 	}
 	return syncDir(d.file)
@@ -163,9 +151,17 @@ func (d *DB) shareLock(ctx context.Context) error {
 	return err
 }
 
-// recoverLog rewrites the log that another process left, and copies it into the file: after a failed
-// fsync, the kernel may believe that lost pages are written. The lock must be exclusive.
-func (d *DB) recoverLog() error {
+// recoverLog acquires the lock, exclusively if no other process has the file. Then it rewrites the log
+// that the last one left, and copies it into the file: after a failed fsync, the kernel may believe that
+// lost pages are written.
+func (d *DB) recoverLog(ctx context.Context) error {
+	alone, err := d.lock.TryLock()
+	if err != nil {
+		return err
+	}
+	if !alone {
+		return d.shareLock(ctx)
+	}
 	log, err := os.OpenFile(d.file+logSuffix, os.O_RDWR|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -210,7 +206,7 @@ func (d *DB) migrate(ctx context.Context) (err error) {
 	}
 	altered, err := d.schema.compare(ctx, d.writer, d.schema.newest(), differences)
 	if len(altered) > 0 {
-		d.faults.logger.Warn("restore would reject a backup of this store: "+db.ErrAltered.Error(), "has", strings.Join(altered, ", "))
+		d.logger.Warn("restore would reject a backup of this store: "+db.ErrAltered.Error(), "has", strings.Join(altered, ", "))
 	}
 	return err
 }
@@ -269,9 +265,8 @@ const (
 		(lower(found.tbl_name) IN (SELECT lower(name) FROM fresh) OR lower(found.tbl_name) = '` + versionTable + `')`
 )
 
-// compare returns how a schema differs from a fresh one of a version, such as "no index
-// by_name" or "another table notes". An empty database is compared with version 1. The query
-// is differences or differentTriggers.
+// compare returns how a schema differs from a fresh one of a version, or of version 1 if there is none,
+// such as "no index by_name". The query is differences or differentTriggers.
 func (s *Schema) compare(ctx context.Context, conn *sql.DB, version int64, query string) ([]string, error) {
 	fresh := connect("", url.Values{"mode": {"memory"}})
 	defer fresh.Close()

@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"example.com/petstore/engine/db"
 )
 
 // TestReading reads databases in every state. The database and its log stay as they are.
@@ -24,7 +22,7 @@ func TestReading(t *testing.T) {
 		return path
 	}
 	backup := func(t *testing.T) string { return backupOf(t, "a", "b", "c") }
-	const denied, owner = "permission denied", "if the store is not root's, chown it"
+	const denied, owner = "permission denied", "run this as its owner, chown it"
 	for state, c := range map[string]struct {
 		make     func(t *testing.T) string
 		want     string // a number of notes, or an error
@@ -109,8 +107,4 @@ func TestCannotOpen(t *testing.T) {
 			t.Errorf("%s: got %s, error %v, want %q", what, out, err, want)
 		}
 	}
-	dir := filepath.Join(t.TempDir(), strings.Repeat("d", 250), strings.Repeat("d", 250))
-	_ = os.MkdirAll(dir, 0o755)
-	_, err := schema.Open(t.Context(), filepath.Join(dir, "notes.db"), db.Options{})
-	wantError(t, "a long path", err, "its full path is longer than 504 bytes")
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -30,13 +31,12 @@ type job struct {
 	done    chan error // receives the result; buffered, as the caller may be gone
 }
 
-// claim reports whether this is the first call. runBatch claims a job to run it, and
-// whoever waits for the job claims it to cancel it.
+// claim reports whether this is the first call. runBatch claims a job to run it, its caller to cancel it.
 func (j *job) claim() bool { return !j.claimed.Swap(true) }
 
-// Write waits until runJobs has called f in a transaction, perhaps several times: the last
-// call counts. If f returns an error, nothing that it wrote is stored. An error of the caller's
-// fault is cheapest before the first write. If ctx ends before f is called, nothing is done.
+// Write calls f in a transaction, perhaps several times: the last call counts. If f returns an error,
+// nothing that it wrote is stored. An error of the caller's fault is cheapest before the first write.
+// If ctx ends before f is called, nothing is done.
 func (d *DB) Write(ctx context.Context, f func(Conn) error) error {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -70,8 +70,7 @@ func (d *DB) runJobs() {
 	}
 }
 
-// gather returns first and the jobs that follow it: as many as expected, or as many as come
-// within returnTime.
+// gather returns first and those that follow it: as many as expected, or as come within returnTime.
 func (d *DB) gather(first *job, expected int) []*job {
 	batch := []*job{first}
 	late := time.After(returnTime)
@@ -89,18 +88,13 @@ func (d *DB) gather(first *job, expected int) []*job {
 	return batch
 }
 
-// runBatch runs the jobs in one transaction, sends their results and returns how many it ran. It
-// drops jobs that were canceled before the transaction began. If a job of several was rejected after
-// it had written, they run again in savepoints. If that fails, or for another reason, each runs
-// again in a transaction of its own.
+// runBatch runs the jobs in one transaction, without those that were canceled before it began, sends
+// their results and returns how many it ran. If one of several was rejected after it had written, they run
+// again in savepoints. If that fails, or for another reason, each runs in a transaction of its own.
 func (d *DB) runBatch(batch []*job) int {
 	var claimed []*job
 	err := d.transact(func(conn Conn) error {
-		for _, j := range batch {
-			if j.claim() {
-				claimed = append(claimed, j)
-			}
-		}
+		claimed = slices.DeleteFunc(slices.Clone(batch), func(j *job) bool { return !j.claim() })
 		for _, j := range claimed {
 			*conn.wrote = false
 			j.err = j.run(conn)
@@ -150,18 +144,18 @@ func (j *job) runInSavepoint(conn Conn) error {
 // transact runs f in a transaction, unless writing has stopped. It has no context, because a
 // canceled caller must not undo the writes of others.
 func (d *DB) transact(f func(Conn) error) error {
-	if err := d.faults.check(); err != nil {
+	if err := d.check(); err != nil {
 		return err
 	}
-	if damage := d.faults.damage.Load(); damage != nil {
+	if damage := d.damage.Load(); damage != nil {
 		return damage
 	}
 	if err := d.runTx(f); err != nil {
-		return classify(d.faults.record(err))
+		return classify(d.record(err))
 	}
 	d.commits.Add(1)
-	d.faults.diskFull.Store(false)
-	return d.faults.check()
+	d.diskFull.Store(false)
+	return d.check()
 }
 
 func (d *DB) runTx(f func(Conn) error) error {
@@ -176,19 +170,18 @@ func (d *DB) runTx(f func(Conn) error) error {
 	return tx.Commit()
 }
 
-// checkpoint copies the log into the file if it has at least minPages pages. What it
-// cannot copy, because of a reader or a full disk, is left to a later call. Any other
-// error ends the process, because acknowledged pages may be lost.
+// checkpoint copies the log into the file if it has at least minPages pages. What it cannot copy, because
+// of a reader or a full disk, is left to a later call. After any other error, acknowledged pages may be lost.
 func (d *DB) checkpoint(minPages int64) {
-	pages, err := d.faults.measureLog()
-	if err == nil && pages >= minPages && d.faults.check() == nil {
+	pages, err := d.measureLog()
+	if err == nil && pages >= minPages && d.check() == nil {
 		err = d.writer.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(new(int), new(int), new(int))
 	}
 	switch {
 	case err == nil || isBusy(err): // a reader, or a checkpoint by another process
 	case hasCode(err, lib.SQLITE_FULL), isCorrupt(err):
-		_ = d.faults.record(err)
+		_ = d.record(err)
 	default:
-		_ = d.faults.fail(fmt.Errorf("the log could not be copied into the file: %w", err))
+		_ = d.fail(fmt.Errorf("the log could not be copied into the file: %w", err))
 	}
 }

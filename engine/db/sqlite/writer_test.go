@@ -185,7 +185,7 @@ func TestLogLength(t *testing.T) {
 func TestLogCut(t *testing.T) {
 	d := open(t, newPath(t))
 	mustCreate(t, d, "a")
-	pages, err := d.faults.measureLog()
+	pages, err := d.measureLog()
 	if err := errors.Join(err, os.Truncate(d.file+"-wal", 32+pages*(24+4096)-1)); err != nil {
 		t.Fatal(err)
 	}
