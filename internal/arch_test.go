@@ -73,7 +73,7 @@ var importers = map[string][]string{
 	"internal/service":        {"cmd"},
 	"internal/store":          {"cmd"},
 	"internal/store/memory":   {"internal/store/address"},
-	"internal/store/sqlite":   {"internal/store/address"},
+	"internal/store/sqlite":   {"cmd/petstore/sqlite.go", "internal/store/address"},
 	"internal/store/postgres": {"internal/store/address"},
 
 	// The library.

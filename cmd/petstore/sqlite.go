@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/engine/db"
+	"example.com/petstore/internal/store/sqlite"
 )
 
 func init() {
@@ -33,7 +34,7 @@ disk. If there is no store, backup fails.`,
 	}
 	force := cmd.Flags().Bool("force", false, "replace FILE if it exists")
 	return onFile(env, cmd, env.stderr, "backed up", func(file string) (db.Report, error) {
-		return env.store.Files.Backup(cmd.Context(), env.store.Path(), file, *force)
+		return sqlite.Schema.Backup(cmd.Context(), env.store.Path(), file, *force)
 	})
 }
 
@@ -50,7 +51,7 @@ the backup's.`,
 		Args: oneArgument,
 	}
 	return onFile(env, cmd, env.stderr, "restored", func(file string) (db.Report, error) {
-		return env.store.Files.Restore(cmd.Context(), env.store.Path(), file)
+		return sqlite.Schema.Restore(cmd.Context(), env.store.Path(), file)
 	})
 }
 
@@ -64,7 +65,7 @@ running. verify fails if there is damage or no store.`,
 		Args:    cobra.NoArgs,
 	}
 	return onFile(env, cmd, env.stdout, "no damage was found in", func(string) (db.Report, error) {
-		return env.store.Files.Verify(cmd.Context(), env.store.Path())
+		return sqlite.Schema.Verify(cmd.Context(), env.store.Path())
 	})
 }
 
@@ -74,7 +75,7 @@ func onFile(
 	env *environment, cmd *cobra.Command, out io.Writer, done string, work func(file string) (db.Report, error),
 ) *cobra.Command {
 	cmd.RunE = func(*cobra.Command, []string) error {
-		if env.store.Files == nil {
+		if env.store.Path() == "" {
 			return fmt.Errorf("a %s store is not a file: back up, restore and check it with the tools of its database", env.store.Name)
 		}
 		file := cmd.Flags().Arg(0)

@@ -44,22 +44,11 @@ type Kind struct {
 	// if there is none, and returns the versions before and after.
 	Migrate func(ctx context.Context, address string, logger *slog.Logger) (from, to int64, err error)
 
-	Volatile bool   // the store ends with its process; there are no Keys and no Migrate
-	Standbys bool   // its server may wait for standbys; see db.Options.RequireSync
-	Files    *Files // nil unless the store is a file
-}
+	Volatile bool // the store ends with its process; there are no Keys and no Migrate
+	Standbys bool // its server may wait for standbys; see db.Options.RequireSync
 
-// Files is what can be done with stores that are files.
-type Files struct {
-	// Path returns the path in an address.
+	// Path returns the path in an address. It is nil unless the store is a file.
 	Path func(address string) string
-
-	// Backup writes a snapshot of the store at path to a file, Restore makes a store of
-	// such a snapshot, and Verify reads the whole store. If one fails, nothing was changed,
-	// but db.ErrUnsynced says what was done.
-	Backup  func(ctx context.Context, path, file string, force bool) (db.Report, error)
-	Restore func(ctx context.Context, path, file string) (db.Report, error)
-	Verify  func(ctx context.Context, path string) (db.Report, error)
 }
 
 const (

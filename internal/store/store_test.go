@@ -152,7 +152,7 @@ func TestAddress(t *testing.T) {
 	}
 	for _, k := range address.Kinds {
 		var a address.Address
-		if err := a.Set(k.Default); err != nil || a.Name != k.Name || a.String() != k.Default || (a.Path() != "") != (k.Files != nil) {
+		if err := a.Set(k.Default); err != nil || a.Name != k.Name || a.String() != k.Default || (a.Path() != "") != (k.Path != nil) {
 			t.Errorf("Set(%q): got %q, %q, %q, error %v, want the kind %s", k.Default, a.Name, a.Path(), &a, err, k.Name)
 		}
 	}

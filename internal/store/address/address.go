@@ -63,8 +63,8 @@ func (a *Address) Type() string { return "address" }
 
 // Path returns the path of the file that is the store, or "" if it is none.
 func (a *Address) Path() string {
-	if a.Files == nil {
+	if a.Kind.Path == nil {
 		return ""
 	}
-	return a.Files.Path(a.Text)
+	return a.Kind.Path(a.Text)
 }

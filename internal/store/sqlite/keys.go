@@ -13,11 +13,11 @@ import (
 const keyColumns = "id, name, hash, read_only, created_at, expires_at, revoked_at, used_at"
 
 var (
-	insertKey  = schema.Statement("INSERT INTO keys (" + keyColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
-	selectKey  = schema.Statement("SELECT " + keyColumns + " FROM keys WHERE id = ?")
-	selectKeys = schema.Statement("SELECT " + keyColumns + " FROM keys ORDER BY created_at, rowid")
-	revokeKey  = schema.Statement("UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING " + keyColumns)
-	recordUse  = schema.Statement("UPDATE keys SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at < ?1)")
+	insertKey  = Schema.Statement("INSERT INTO keys (" + keyColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+	selectKey  = Schema.Statement("SELECT " + keyColumns + " FROM keys WHERE id = ?")
+	selectKeys = Schema.Statement("SELECT " + keyColumns + " FROM keys ORDER BY created_at, rowid")
+	revokeKey  = Schema.Statement("UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING " + keyColumns)
+	recordUse  = Schema.Statement("UPDATE keys SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at < ?1)")
 )
 
 func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {

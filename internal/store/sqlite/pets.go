@@ -24,19 +24,19 @@ const petsByStatus = "SELECT " + petColumns +
 const oldIdempotencyKeys = "SELECT pet_id FROM idempotency_keys WHERE created_at < ? ORDER BY created_at LIMIT 50"
 
 var (
-	insertPet  = schema.Statement("INSERT INTO pets (" + petColumns + ") VALUES (nullif(?, 0), ?, ?, ?)")
-	selectPet  = schema.Statement("SELECT " + newPetColumns + " FROM pets WHERE id = ?")
-	selectPets = schema.Statement("SELECT " + petColumns + " FROM pets WHERE id > ? ORDER BY id LIMIT ?")
+	insertPet  = Schema.Statement("INSERT INTO pets (" + petColumns + ") VALUES (nullif(?, 0), ?, ?, ?)")
+	selectPet  = Schema.Statement("SELECT " + newPetColumns + " FROM pets WHERE id = ?")
+	selectPets = Schema.Statement("SELECT " + petColumns + " FROM pets WHERE id > ? ORDER BY id LIMIT ?")
 
-	selectPetsByStatus = schema.Statement(petsByStatus)
+	selectPetsByStatus = Schema.Statement(petsByStatus)
 
 	// The pet gets the next identifier of AUTOINCREMENT. It is above those of all pets even
 	// if the row of sqlite_sequence was lost.
-	insertIdempotencyKey = schema.Statement(`INSERT INTO idempotency_keys (pet_id, key, key_id, fingerprint)
+	insertIdempotencyKey = Schema.Statement(`INSERT INTO idempotency_keys (pet_id, key, key_id, fingerprint)
 		SELECT max(coalesce(max(seq), 0), (SELECT coalesce(max(id), 0) FROM pets)) + 1, ?, ?, ? FROM sqlite_sequence WHERE name = 'pets'
 		ON CONFLICT (key, key_id) DO NOTHING`)
-	selectIdempotencyKey  = schema.Statement("SELECT pet_id, fingerprint FROM idempotency_keys WHERE key = ? AND key_id = ?")
-	deleteIdempotencyKeys = schema.Statement("DELETE FROM idempotency_keys WHERE pet_id IN (" + oldIdempotencyKeys + ")")
+	selectIdempotencyKey  = Schema.Statement("SELECT pet_id, fingerprint FROM idempotency_keys WHERE key = ? AND key_id = ?")
+	deleteIdempotencyKeys = Schema.Statement("DELETE FROM idempotency_keys WHERE pet_id IN (" + oldIdempotencyKeys + ")")
 )
 
 // fields returns pointers to the values of petColumns, to scan into and as arguments.

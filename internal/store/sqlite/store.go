@@ -25,7 +25,8 @@ var embedded embed.FS
 
 var migrations, _ = fs.Sub(embedded, "migrations")
 
-var schema = sqlite.Schema{
+// Schema is that of the stores, to back them up, restore and verify them.
+var Schema = sqlite.Schema{
 	Migrations: migrations,
 	Tables:     []string{"pets", "keys"},
 }
@@ -46,21 +47,21 @@ var Kind = store.Kind{
 		return found && !serverAddress.MatchString(path)
 	},
 	Open: func(ctx context.Context, address string, o db.Options) (store.Store, error) {
-		d, err := schema.Open(ctx, pathOf(address), o)
+		d, err := Schema.Open(ctx, pathOf(address), o)
 		if err != nil {
 			return nil, err
 		}
 		return &Store{d}, nil
 	},
 	Keys: func(ctx context.Context, address string) (all []keys.Key, err error) {
-		err = schema.Read(ctx, pathOf(address), func(conn sqlite.Conn) error {
+		err = Schema.Read(ctx, pathOf(address), func(conn sqlite.Conn) error {
 			all, err = allKeys(conn)
 			return err
 		})
 		return all, err
 	},
 	Migrate: func(ctx context.Context, address string, logger *slog.Logger) (from, to int64, err error) {
-		return schema.Migrate(ctx, pathOf(address), logger)
+		return Schema.Migrate(ctx, pathOf(address), logger)
 	},
-	Files: &store.Files{Path: pathOf, Backup: schema.Backup, Restore: schema.Restore, Verify: schema.Verify},
+	Path: pathOf,
 }

@@ -51,8 +51,8 @@ func sqlOn(t testing.TB, path, query string, args ...any) {
 
 func TestKind(t *testing.T) {
 	for _, path := range []string{"pets.db", "/srv/a:b/me@home.db", "./a:b@home.db", "pass=1 word.db", "2026-11-21T12:00.db"} {
-		if address := prefix + path; !Kind.Matches(address) || Kind.Files.Path(address) != path {
-			t.Errorf("%s: got %t and the path %s, want true and %s", address, Kind.Matches(address), Kind.Files.Path(address), path)
+		if address := prefix + path; !Kind.Matches(address) || Kind.Path(address) != path {
+			t.Errorf("%s: got %t and the path %s, want true and %s", address, Kind.Matches(address), Kind.Path(address), path)
 		}
 	}
 }
