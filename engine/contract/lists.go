@@ -33,23 +33,45 @@ func (s *Suite) Page(t *testing.T, target string) (page []any, next string) {
 	query, want := link.Query(), asked.Query()
 	want.Del("other") // unknown parameters are ignored
 	want.Set("limit", cmp.Or(want.Get("limit"), query.Get("limit")))
-	want.Set("after", fmt.Sprint(page[len(page)-1].(object)["id"]))
+	want.Set("after", identifier(page[len(page)-1]))
 	same := link.Path == asked.Path && reflect.DeepEqual(query, want)
 	s.Assert(t, same, "%s: got the link %s, want %s", target, m[1], want.Encode())
 	return page, link.RequestURI()
 }
 
-// walk returns what all pages of a list have, none of which may have more than limit.
+// Walk returns what all pages of a list have, none of which may have more than limit. No identifier comes
+// twice, and none after the last.
 func (s *Suite) Walk(t *testing.T, target string, limit int) (all []any) {
 	t.Helper()
-	for target += fmt.Sprint("limit=", limit); target != ""; {
-		page, next := s.Page(t, target)
-		if target == next || len(page) > limit {
-			s.fatal(t, "%s: got a page of %d and the link %s, want at most %d, and another page", target, len(page), next, limit)
+	seen, last := map[string]bool{}, ""
+	for at := target + fmt.Sprint("limit=", limit); at != ""; {
+		page, next := s.Page(t, at)
+		if len(page) > limit {
+			s.fatal(t, "%s: got a page of %d, want at most %d", at, len(page), limit)
 		}
-		all, target = append(all, page...), next
+		for _, v := range page {
+			last = identifier(v)
+			if seen[last] {
+				s.fatal(t, "%s: got %s again, want each once", at, last)
+			}
+			seen[last] = last != ""
+		}
+		all, at = append(all, page...), next
+	}
+	if r, _ := s.route(Case{Send: "GET " + target}); last != "" && takes(r, "after") {
+		page, next := s.Page(t, target+"after="+url.QueryEscape(last))
+		s.Assert(t, len(page) == 0 && next == "", "%safter=%s: got a page of %d, want none after the last", target, last, len(page))
 	}
 	return all
+}
+
+// identifier returns the identifier of an element of a list, or "".
+func identifier(v any) string {
+	o, _ := v.(object)
+	if o["id"] == nil {
+		return ""
+	}
+	return fmt.Sprint(o["id"])
 }
 
 // lists tests of every list with a limit that walks with any limit return the same, also with each
@@ -67,7 +89,7 @@ func (s *Suite) lists(t *testing.T) {
 		same := func(what string, got, want []any) {
 			t.Helper()
 			equal := len(got)+len(want) == 0 || reflect.DeepEqual(got, want)
-			s.Assert(t, equal, "%s%s: got %d, want %d, or others", list, what, len(got), len(want))
+			s.Assert(t, equal, "%s%s: got %d, want %d: %s", list, what, len(got), len(want), difference(Encode(got), Encode(want)))
 		}
 		all := s.Walk(t, list, int(*limit.Max))
 		for _, n := range []int{1, 7} {
