@@ -41,6 +41,9 @@ func (s *Schema) Statement(query string) Statement {
 	return Statement{len(s.statements) - 1, strings.HasPrefix(query, "SELECT")}
 }
 
+// Statements returns the statements, for tests of their plans.
+func (s *Schema) Statements() []string { return s.statements }
+
 // DB is an open database. It is a prometheus.Collector, too.
 type DB struct {
 	file    string // the path without symbolic links
