@@ -59,6 +59,7 @@ public class Main {
         var create = HttpRequest.newBuilder(URI.create(url)).POST(HttpRequest.BodyPublishers.ofString(body));
         create.header("Content-Type", "application/json").header("Idempotency-Key", UUID.randomUUID().toString());
         var created = send(create, Pet.class);
+        if (created.getId() == null) throw new IOException("got no pet");
         System.out.println(created.getId() + " " + created.getName());
     }
 }

@@ -67,6 +67,9 @@ func TestPrograms(t *testing.T) {
 				{"null", program.Key, ""},
 				{"no pet", program.Key, ""},
 				{"half a pet", program.Key, ""},
+				{"{} pet", program.Key, ""},
+				{"302 pet", program.Key, "302"},
+				{"identity", program.Key, ""}, // half, without a length or chunks
 				{"same page", program.Key, "no further pets"},
 				{"length", program.Key, ""},
 			} {
@@ -159,12 +162,19 @@ func proxy(h http.Handler, fault string) http.HandlerFunc {
 			w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		case fault == "close":
 			w.Header().Set("Connection", "close")
+		case fault == "identity":
+			w.Header().Set("Transfer-Encoding", fault)
+			body = half
 		case fault == "null":
 			body = fault
-		case fault == "no pet" && r.Method == http.MethodPost:
-			half = ""
+		case !strings.HasSuffix(fault, " pet") || r.Method != http.MethodPost:
+		case fault == "302 pet":
+			w.Header().Set("Location", example.ListPath())
+			status = http.StatusFound
+		default:
+			body = map[string]string{"{} pet": "{}", "half a pet": half}[fault]
 		}
-		if isCut || strings.HasSuffix(fault, " pet") && r.Method == http.MethodPost {
+		if isCut {
 			body = half
 		}
 		w.WriteHeader(status)
