@@ -176,7 +176,7 @@ func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) 
 	working, done := context.WithCancel(context.WithoutCancel(ctx)) // a signal does not end it
 	var background errgroup.Group
 	background.Go(func() error { return keyring.RecordUses(working, env.logger) })
-	background.Go(func() error { store.ForgetIdempotencyKeys(working, st, env.logger); return nil })
+	background.Go(func() error { store.Background(working, st, env.logger); return nil })
 	defer func() {
 		done()
 		err = errors.Join(err, background.Wait()) // before the store is closed

@@ -56,9 +56,10 @@ const (
 	forgetInterval      = time.Hour
 )
 
-// ForgetIdempotencyKeys deletes the idempotency keys that are older than seven days, every hour until
-// ctx ends. The first pass waits, too: after a boot, a clock may be wrong for minutes.
-func ForgetIdempotencyKeys(ctx context.Context, s pets.Store, logger *slog.Logger) {
+// Background does what no request waits for until ctx ends, which is after the last request and before s is
+// closed. It deletes the idempotency keys that are older than seven days, every hour. The first pass
+// waits, too: after a boot, a clock may be wrong for minutes.
+func Background(ctx context.Context, s pets.Store, logger *slog.Logger) {
 	for {
 		select {
 		case <-time.After(forgetInterval):

@@ -115,13 +115,13 @@ func (f *forgetting) ForgetIdempotencyKeys(_ context.Context, age time.Duration)
 	return n, nil
 }
 
-func TestForgetIdempotencyKeys(t *testing.T) {
+func TestBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Hour-1)
 		defer cancel()
 		s := &forgetting{results: []int{1000, 1, 0, -1000, -1, 1000, 0, 0}}
 		var log bytes.Buffer
-		store.ForgetIdempotencyKeys(ctx, s, slog.New(slog.NewTextHandler(&log, nil)))
+		store.Background(ctx, s, slog.New(slog.NewTextHandler(&log, nil)))
 		const want = "01:00:00 01:00:00 01:00:00 02:00:00 03:00:00 04:00:00 04:00:00 05:00:00" // a bubble begins at midnight
 		if got := strings.Join(s.calls, " "); got != want {
 			t.Errorf("got calls at %s, want %s", got, want)
