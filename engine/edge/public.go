@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -12,8 +13,8 @@ import (
 	"time"
 
 	"example.com/petstore/engine/fault"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/labstack/echo/v4"
-	"go.yaml.in/yaml/v4"
 )
 
 // Docs is a documentation page, such as that of package docs. The zero value is none.
@@ -98,44 +99,23 @@ func (h *Handler) addFiles() error {
 	return nil
 }
 
-// lineBreak matches a line break of YAML. The other two match what may follow the servers: empty
-// lines and comments in a block, anything but a bracket in JSON.
-var (
-	lineBreak  = regexp.MustCompile("\r\n|[\n\r\u0085\u2028\u2029]")
-	afterBlock = regexp.MustCompile(`(\r?\n[ \t]*(#.*)?)*$`)
-	afterList  = regexp.MustCompile(`[^\]]*$`)
-)
+// servers matches the servers of a YAML document, without comments and empty lines after them.
+var servers = regexp.MustCompile(`(?m)^servers:.*((\n#.*|\n)*\n[- \]].*)*`)
 
-// withServer returns a document, in YAML or JSON, with its servers replaced by one. No other byte
-// changes.
+// withServer returns a document, in YAML or JSON, with one server in place of its own.
 func withServer(text, address string) (string, error) {
-	var document yaml.Node
-	if err := yaml.Load([]byte(text), &document); err != nil {
-		return "", err
+	if servers.MatchString(text) {
+		return servers.ReplaceAllLiteralString(text, "servers:\n  - url: "+address), nil
 	}
-	server, separator, after := "servers:\n  - url: "+address, "\n", afterBlock
-	if document.Content[0].Style&yaml.FlowStyle != 0 {
-		server, separator, after = `"servers": [{"url": "`+address+`"}]`, ", ", afterList
+	tokens := jsontext.NewDecoder(strings.NewReader(text))
+	for tokens.StackPointer() != "/servers" {
+		if _, err := tokens.ReadToken(); err != nil {
+			return "", errors.New("the document needs servers, such as a line servers: [{url: /v1}]")
+		}
 	}
-	keys := document.Content[0].Content // each is followed by its value
-	first := offset(text, keys[0])
-	for len(keys) > 0 && keys[0].Value != "servers" {
-		keys = keys[2:]
-	}
-	if len(keys) == 0 {
-		return text[:first] + server + separator + text[first:], nil
-	}
-	start, end := offset(text, keys[0]), len(text)
-	if len(keys) > 2 {
-		end = offset(text, keys[2])
-	}
-	return text[:start] + server + after.FindString(text[start:end]) + text[end:], nil
-}
-
-// offset returns the index of a node in the text.
-func offset(text string, n *yaml.Node) int {
-	rest := lineBreak.Split(text, n.Line)[n.Line-1]
-	return len(text) - len(rest) + len(string([]rune(rest)[:n.Column-1]))
+	start := tokens.InputOffset()
+	err := tokens.SkipValue()
+	return text[:start] + `: [{"url": "` + address + `"}]` + text[tokens.InputOffset():], err
 }
 
 // addFile adds a file, which clients may cache but must revalidate.
