@@ -139,19 +139,18 @@ func isJSON(mediaType string) bool {
 
 // checkParameter rejects a parameter that checkText does not support.
 func checkParameter(p *openapi3.Parameter) error {
-	method, err := p.SerializationMethod()
-	if err == nil && p.Schema != nil && p.In != openapi3.ParameterInCookie {
+	if p.Schema != nil && p.In != openapi3.ParameterInCookie {
 		schema := p.Schema.Value
-		if schema.Type.Is("array") && p.In == openapi3.ParameterInQuery && method.Explode { // ?tag=a&tag=b
+		if schema.Type.Is("array") && p.In == openapi3.ParameterInQuery {
 			schema = schema.Items.Value
 		}
 		single := slices.ContainsFunc([]string{"string", "integer", "number", "boolean"}, schema.Type.Is)
-		if single && (method.Style == openapi3.SerializationForm || method.Style == openapi3.SerializationSimple) {
+		if single && slices.Contains([]string{"", openapi3.SerializationForm, openapi3.SerializationSimple}, p.Style) {
 			return nil
 		}
 	}
 	return fmt.Errorf("the parameter %s must be a string, integer, number or boolean in query, path or header, "+
-		"or an exploded array of one of these in the query", p.Name)
+		"or an array of one of these in the query", p.Name)
 }
 
 // deprecationHeader returns the headers Deprecation (RFC 9745) and Sunset (RFC 8594).

@@ -128,11 +128,15 @@ func sentences(err error, root string, schema *openapi3.Schema) (all []string) {
 			sentence += "; it may be left out"
 		}
 		return []string{sentence}
-	case *json.SemanticError:
-		if e.GoType == nil || !reflect.Zero(e.GoType).CanInt() || e.JSONKind != '0' {
+	case *json.SemanticError: // the schema accepts 7.0, and 1e39
+		if e.GoType == nil || e.JSONKind != '0' {
 			return nil
 		}
-		return []string{placeOf(e.JSONPointer) + " " + describeInteger(e.GoType.Bits())} // the schema accepts 7.0
+		number := reflect.Zero(e.GoType)
+		if !number.CanInt() && !number.CanFloat() {
+			return nil
+		}
+		return []string{placeOf(e.JSONPointer) + " " + describeNumber(number.CanInt(), e.GoType.Bits())}
 	}
 	return sentences(errors.Unwrap(err), root, schema)
 }
@@ -181,6 +185,12 @@ func describeRule(e *openapi3.SchemaError) string {
 			return "must be at least " + decimal(*s.Min)
 		}
 		return "must be at most " + decimal(*s.Max)
+	case "exclusiveMinimum":
+		return "must be more than " + decimal(*cmp.Or(s.ExclusiveMin.Value, s.Min))
+	case "exclusiveMaximum":
+		return "must be less than " + decimal(*cmp.Or(s.ExclusiveMax.Value, s.Max))
+	case "multipleOf":
+		return "must be a multiple of " + decimal(*s.MultipleOf)
 	case "pattern":
 		if message, ok := s.Extensions["x-pattern-message"].(string); ok {
 			return message
@@ -191,13 +201,13 @@ func describeRule(e *openapi3.SchemaError) string {
 		}
 		return describeType(s)
 	case "format":
-		if s.Type.Is("integer") {
+		switch {
+		case s.Type.Is("integer"):
 			return describeType(s)
+		case s.Format == "byte":
+			return "must be in base64, with padding"
 		}
 		return "must be a valid " + s.Format
-	}
-	if rule, found := strings.CutPrefix(e.Reason, "number "); found {
-		return rule
 	}
 	return "is invalid: " + e.Reason
 }
@@ -206,22 +216,25 @@ func describeRule(e *openapi3.SchemaError) string {
 func decimal(number float64) string { return strconv.FormatFloat(number, 'f', -1, 64) }
 
 func describeType(s *openapi3.Schema) string {
-	if s.Type.Is("integer") {
-		return describeInteger(bits(s))
+	if s.Type.Is("integer") || s.Type.Is("number") {
+		return describeNumber(s.Type.Is("integer"), bits(s))
 	}
 	return "must be of type " + strings.Join(s.Type.Slice(), " or ")
 }
 
-// bits returns the size of an integer.
+// bits returns the size of a number in the generated code.
 func bits(s *openapi3.Schema) int {
-	if s.Format == "int32" {
+	if s.Format == "int32" || s.Type.Is("number") && s.Format != "double" {
 		return 32
 	}
 	return 64
 }
 
-func describeInteger(bits int) string {
-	return fmt.Sprintf("must be a %d-bit integer without fraction or exponent", bits)
+func describeNumber(integer bool, bits int) string {
+	if integer {
+		return fmt.Sprintf("must be a %d-bit integer without fraction or exponent", bits)
+	}
+	return fmt.Sprintf("must be a %d-bit number", bits)
 }
 
 // placeOf returns the path to a value in a body.

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"encoding/base64"
 	encodingjson "encoding/json"
 	"errors"
 	"fmt"
@@ -9,17 +10,17 @@ import (
 	"maps"
 	"mime"
 	"net/http"
+	"net/mail"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"example.com/petstore/engine/fault"
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/labstack/echo/v4"
@@ -27,20 +28,39 @@ import (
 
 const maxDepth = 100 // levels of nesting in the JSON of a body
 
-// numberForm matches a number as JSON writes it.
-var numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+// formats checks texts as strictly as the generated code decodes them, or more so: an email is an address
+// without a name, and a uuid has the form of RFC 9562.
+var formats = openapi3.WithStringFormatValidators(map[string]openapi3.StringFormatValidator{
+	"uuid": openapi3.NewRegexpFormatValidator(`^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$`),
+	"byte": openapi3.NewCallbackValidator(func(text string) error {
+		_, err := base64.StdEncoding.DecodeString(text)
+		return err
+	}),
+	"date-time": openapi3.NewCallbackValidator(func(text string) error {
+		return new(time.Time).UnmarshalText([]byte(text))
+	}),
+	"email": openapi3.NewCallbackValidator(func(text string) error {
+		_, err := mail.ParseAddress("<" + text + ">")
+		return err
+	}),
+})
+
+// validate returns an error that says what is wrong with a value.
+func validate(kind fault.Kind, name string, value any, schema *openapi3.Schema) error {
+	if err := schema.VisitJSON(value, formats, openapi3.VisitAsRequest(), openapi3.MultiErrors()); err != nil {
+		return fault.New(kind, describe(err, name, schema))
+	}
+	return nil
+}
 
 // validateParameters checks the parameters of a request against the document.
 func (op *operation) validateParameters(c echo.Context) error {
 	r := c.Request()
-	query, raw := c.QueryParams(), r.URL.RawQuery           // query has no malformed parts, as in the generated code
-	if len(raw) > 8<<10 || strings.ContainsAny(raw, "%;") { // others are well-formed, so not parsed twice
-		if _, err := url.ParseQuery(raw); err != nil {
-			return fault.New(fault.InvalidParameter, "the query string is malformed or has too many parameters: "+
-				"% must be followed by two hexadecimal digits, and ; must be written as %3B")
-		}
+	query, err := url.ParseQuery(r.URL.RawQuery) // c.QueryParams would leave out what is malformed
+	if err != nil {
+		return fault.New(fault.InvalidParameter, "the query string is malformed or has too many parameters: "+
+			"% must be followed by two hexadecimal digits, and ; must be written as %3B")
 	}
-	input := &openapi3filter.RequestValidationInput{Request: r, QueryParams: query}
 	for _, parameter := range op.Parameters {
 		p := parameter.Value
 		kind, values := fault.InvalidParameter, query[p.Name]
@@ -52,50 +72,64 @@ func (op *operation) validateParameters(c echo.Context) error {
 			if r.URL.RawPath != "" { // see ServeHTTP; the generated code does the same
 				value, _ = url.PathUnescape(value)
 			}
-			values, input.PathParams = []string{value}, map[string]string{p.Name: value}
+			values = []string{value}
 		}
-		if len(values) == 0 {
-			if p.Required {
-				return fault.New(kind, p.Name+" is required")
-			}
-			continue // openapi3filter would rewrite the request to set a default
+		if len(values) == 0 && !p.Required {
+			continue
 		}
-		if wrong := checkText(p.Schema.Value, values); wrong != "" {
+		value, wrong := parseParameter(p, values)
+		if wrong != "" {
 			return fault.New(kind, p.Name+" "+wrong)
 		}
-		if err := openapi3filter.ValidateParameter(r.Context(), input, p); err != nil {
-			return fault.New(kind, describe(err, p.Name, p.Schema.Value))
+		if err := validate(kind, p.Name, value, p.Schema.Value); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// checkText checks what openapi3filter does not: that a parameter is given once, that numbers
-// are written as in JSON, and text in UTF-8. It returns what is wrong, or "".
-func checkText(schema *openapi3.Schema, values []string) string {
-	if schema.Type.Is("array") {
-		schema = schema.Items.Value
-	} else if len(values) > 1 {
-		return "must be given only once"
+// parseParameter returns the value of a parameter as in JSON, or what is wrong.
+func parseParameter(p *openapi3.Parameter, texts []string) (value any, wrong string) {
+	schema, isArray := p.Schema.Value, p.Schema.Value.Type.Is("array")
+	inCommas := isArray && p.Explode != nil && !*p.Explode
+	switch {
+	case len(texts) == 0:
+		return nil, "is required"
+	case len(texts) > 1 && (inCommas || !isArray):
+		return nil, "must be given only once"
+	case !isArray:
+		return parseText(texts[0], schema)
+	case inCommas:
+		texts = strings.Split(texts[0], ",")
 	}
-	for _, text := range values {
-		switch {
-		case !utf8.ValidString(text):
-			return "must be in UTF-8"
-		case schema.Type.Is("integer") && !isInteger(text, bits(schema)),
-			schema.Type.Is("number") && !numberForm.MatchString(text),
-			schema.Type.Is("boolean") && text != "true" && text != "false":
-			return describeType(schema)
+	items := make([]any, len(texts))
+	for i := range texts {
+		if items[i], wrong = parseText(texts[i], schema.Items.Value); wrong != "" {
+			return nil, wrong
 		}
 	}
-	return ""
+	return items, ""
 }
 
-// isInteger reports whether text is an integer of this size, written as in JSON.
-func isInteger(text string, bits int) bool {
-	_, err := strconv.ParseInt(text, 10, bits)
-	digits := strings.TrimPrefix(text, "-")
-	return err == nil && (digits == "0" || digits[0] >= '1') // not +5 or 05
+// parseText returns the value of a text, which must be in UTF-8, or as in JSON if it is a number.
+func parseText(text string, schema *openapi3.Schema) (value any, wrong string) {
+	var err error
+	switch {
+	case !utf8.ValidString(text):
+		return nil, "must be in UTF-8"
+	case schema.Type.Is("string"):
+		return text, ""
+	case text == "true" || text == "false":
+		return text == "true", ""
+	case schema.Type.Is("integer"):
+		_, err = strconv.ParseInt(text, 10, bits(schema))
+	default:
+		_, err = strconv.ParseFloat(text, bits(schema))
+	}
+	if err != nil || !jsontext.Value(text).IsValid() {
+		return nil, describeType(schema)
+	}
+	return encodingjson.Number(text), ""
 }
 
 // read validates the parameters and, if the operation takes a body, reads it. It also validates
@@ -116,7 +150,8 @@ func (r *request) read() error {
 		return err
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(r.c.Response().Writer, sent.Body, limit))
-	switch _, exceeded := errors.AsType[*http.MaxBytesError](err); {
+	_, exceeded := errors.AsType[*http.MaxBytesError](err)
+	switch {
 	case exceeded:
 		return tooLarge(limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -131,7 +166,13 @@ func (r *request) read() error {
 		return nil
 	}
 	sent.Body = io.NopCloser(bytes.NewReader(body)) // where the generated code reads it
-	return checkTextBody(r.schema, body)
+	switch {
+	case r.schema == nil || !r.schema.Type.Is("string") || r.schema.Format == "binary":
+		return nil
+	case !utf8.Valid(body):
+		return fault.New(fault.InvalidBody, "the body must be in UTF-8")
+	}
+	return validate(fault.InvalidBody, "the body", string(body), r.schema)
 }
 
 func tooLarge(limit int64) error {
@@ -164,24 +205,8 @@ func (r *request) mediaType() (string, error) {
 	if len(content) > 1 {
 		mediaType = name // beside others, the generated code knows only the range
 	}
-	if mediaType != received {
-		sent.Set("Content-Type", mediaType)
-	}
+	sent.Set("Content-Type", mediaType)
 	return name, nil
-}
-
-// checkTextBody validates a body as text, unless it is binary or has another schema.
-func checkTextBody(schema *openapi3.Schema, body []byte) error {
-	if schema == nil || !schema.Type.Is("string") || schema.Format == "binary" {
-		return nil
-	}
-	if !utf8.Valid(body) {
-		return fault.New(fault.InvalidBody, "the body must be in UTF-8")
-	}
-	if err := schema.VisitJSON(string(body), openapi3.VisitAsRequest(), openapi3.MultiErrors()); err != nil {
-		return fault.New(fault.InvalidBody, describe(err, "the body", schema))
-	}
-	return nil
 }
 
 // Bind implements echo.Binder for the generated code. After waiting for a decode slot, it
@@ -192,7 +217,7 @@ func (f *inFlight) Bind(into any, c echo.Context) error {
 	if len(r.body) == 0 {
 		return io.EOF
 	}
-	if !acquire(ctx, f.decoding) {
+	if f.decoding.Acquire(ctx, 1) != nil {
 		return errOverloaded
 	}
 	defer f.decoding.Release(1)
@@ -205,9 +230,9 @@ func decodeBody(schema *openapi3.Schema, body []byte, into any) error {
 	if err := json.Unmarshal(body, &value, json.WithUnmarshalers(jsonValues)); err != nil {
 		return fault.New(fault.InvalidBody, describeSyntax(err))
 	}
-	options := []openapi3.SchemaValidationOption{openapi3.VisitAsRequest(), openapi3.MultiErrors()}
+	options := []openapi3.SchemaValidationOption{formats, openapi3.VisitAsRequest(), openapi3.MultiErrors()}
 	if bytes.Count(body, []byte(",")) > 1000 { // all of them may be wrong: look only for the first fault
-		options = options[:1]
+		options = options[:2]
 	}
 	undecodable, invalid := json.Unmarshal(body, into), schema.VisitJSON(value, options...)
 	if undecodable == nil && invalid == nil {
@@ -221,7 +246,8 @@ var errTooDeep = fmt.Errorf("the body must be nested at most %d levels deep", ma
 // jsonValues decodes numbers as text, because they may overflow float64, and limits the depth,
 // because the decoder's stack grows with each level.
 var jsonValues = json.UnmarshalFromFunc(func(d *jsontext.Decoder, value *any) error {
-	switch kind := d.PeekKind(); {
+	kind := d.PeekKind()
+	switch {
 	case kind == '0':
 		number, err := d.ReadToken()
 		*value = encodingjson.Number(number.String())

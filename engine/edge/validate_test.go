@@ -15,7 +15,7 @@ import (
 // TestParameters checks queries, optional bodies, and names in paths, where %2F is decoded
 // before the name is validated.
 func TestParameters(t *testing.T) {
-	const valid = "limit=100&year=-5&price=1e1&level=1&level=2&from=2024-02-29&at=2026-02-28T10:30:00.5%2B01:00" +
+	const valid = "limit=100&year=-5&price=1e1&level=1&level=2&page=1,2&owner=a@b.example&from=2024-02-29&at=2026-02-28T10:30:00.5%2B01:00" +
 		"&sold=true&tag=a&tag=b&unknown=1&unknown=2"
 	s := newServer(t, Options{})
 	for _, test := range []struct {
@@ -26,13 +26,18 @@ func TestParameters(t *testing.T) {
 		{"GET /v1/books?limit=0", "", 400, `"limit must be between 1 and 100"`},
 		{"PUT /v1/covers?", "", 400, `"side is required"`},
 		{"GET /v1/books?year=2147483648", "", 400, "year must be a 32-bit integer without fraction or exponent"},
-		{"GET /v1/books?price=0x1p3", "", 400, "price must be of type number"},
+		{"GET /v1/books?price=0x1p3", "", 400, "price must be a 32-bit number"},
+		{"GET /v1/books?price=-1e39", "", 400, "price must be a 32-bit number"},
 		{"GET /v1/books?price=11", "", 400, "price must be at most 10.5"},
 		{"GET /v1/books?sold=T", "", 400, "sold must be of type boolean"},
 		{"GET /v1/books?kind=", "", 400, "kind must be one of novel, poem"},
 		{"GET /v1/books?tag=a&tag=b&tag=c", "", 400, "tag is invalid: maximum number of items is 2"},
 		{"GET /v1/books?tag=abcd", "", 400, "tag[0] is invalid: maximum string length is 3"},
 		{"GET /v1/books?level=1&level=x", "", 400, "level must be a 64-bit integer without fraction or exponent"},
+		{"GET /v1/books?page=1,x", "", 400, "page must be a 64-bit integer without fraction or exponent"},
+		{"GET /v1/books?page=1,2,3", "", 400, "page is invalid: maximum number of items is 2"},
+		{"GET /v1/books?page=1&page=2", "", 400, "page must be given only once"},
+		{"GET /v1/books?owner=Anna%20%3Ca@b.example%3E", "", 400, "owner must be a valid email"},
 		{"GET /v1/books?from=2026-02-30", "", 400, "from must be a valid date"},
 		{"GET /v1/books?at=2026-02-28T10:30:00.5+01:00", "", 400, `at must be a valid date-time"`},
 		{"GET /v1/books?kind=%FF", "", 400, "kind must be in UTF-8"},
@@ -109,17 +114,26 @@ var bodyMessages = map[string]string{
 	`{"title":"a","edition":2147483648}`: "edition must be a 32-bit integer without fraction or exponent",
 	`{"title":"a","tags":["a","B"]}`:     `tags[1] is invalid: string doesn't match the regular expression "^[a-z]+$"`,
 	`{"title":"a","author":{}}`:          "author.name is required",
-	`{"title":"a","chapters":[{"title":"b","pages":[1,2.0]}]}`: "chapters[0].pages[1] must be a 64-bit integer without fraction or exponent",
-	`{"title":"a","author":{"1 ":1,"1 ":2}}`:                   "author.1  is given twice",
-	`{"title":"a","x":1e999`:                                   "the JSON of the body is incomplete",
-	`{"title":"a","copies":2e9}`:                               "copies must be at most 1000000000",
-	`{"title":"a","cover":{}}`:                                 "cover.type is required",
-	`{"title":"a","cover":{"type":null}}`:                      "cover.type is required",
-	`{"title":"a","cover":{"type":"wood"}}`:                    "cover.type must be one of cloth, paper",
-	`{"title":"a","cover":{"type":"cloth"}}`:                   "cover.color is required",
-	`{"title":"a","size":{"width":"x","height":1}}`:            "size.width must be of type number, not a string",
-	strings.Repeat(`{"x":`, 101):                               "the body must be nested at most 100 levels deep",
-	strings.Repeat(`{"property":`, 20) + `{"1":1,"1":2`:        "a nested property is given twice",
+	`{"title":"a","chapters":[{"title":"b","pages":[1,2.0]}]}`:             "chapters[0].pages[1] must be a 64-bit integer without fraction or exponent",
+	`{"title":"a","author":{"1 ":1,"1 ":2}}`:                               "author.1  is given twice",
+	`{"title":"a","x":1e999`:                                               "the JSON of the body is incomplete",
+	`{"title":"a","copies":2e9}`:                                           "copies must be at most 1000000000",
+	`{"title":"a","weight":-1e39}`:                                         "weight must be a 32-bit number",
+	`{"title":"a","worth":1e9}`:                                            "worth must be less than 1000000000",
+	`{"title":"a","worth":-1}`:                                             "worth must be more than 0; worth must be between 0 and 1000000000",
+	`{"title":"a","worth":1e-7}`:                                           "worth must be a multiple of 0.000001",
+	`{"title":"a","isbn":"urn:uuid:f81d4fae-7dec-11d0-a765-00a0c91e6bf6"}`: "isbn must be a valid uuid",
+	`{"title":"a","owner":"anna@"}`:                                        "owner must be a valid email",
+	`{"title":"a","stamp":"YQ"}`:                                           "stamp must be in base64, with padding",
+	`{"title":"a","printed":"2016-12-31T23:59:60Z"}`:                       "printed must be a valid date-time",
+	`{"title":"a","cover":{}}`:                                             "cover.type is required",
+	`{"title":"a","cover":{"type":null}}`:                                  "cover.type is required",
+	`{"title":"a","cover":{"type":"wood"}}`:                                "cover.type must be one of cloth, paper",
+	`{"title":"a","cover":{"type":"cloth"}}`:                               "cover.color is required",
+	`{"title":"a","size":{"width":1,"height":1,"type":"a","color":"b"}}`:   "size must have one of the forms in the document",
+	`{"title":"a","size":{"width":"x","height":1}}`:                        "size.width must be a 32-bit number, not a string",
+	strings.Repeat(`{"x":`, 101):                                           "the body must be nested at most 100 levels deep",
+	strings.Repeat(`{"property":`, 20) + `{"1":1,"1":2`:                    "a nested property is given twice",
 	`{'a':100}`: "the body is not valid JSON in UTF-8: byte 2 is unexpected",
 
 	// Several faults: those of the present properties by name, then the missing ones; five at most.
