@@ -26,9 +26,9 @@ var mediaTypes = map[string]string{
 	"docs.css": "text/css; charset=utf-8", "LICENSES.txt": "text/plain; charset=utf-8",
 }
 
-// New returns the page of a document. It sends requests to its own server or, if public is
-// not empty, to the operations at that address.
-func New(d *edge.Document, public string) edge.Docs {
+// New returns the page of a document, then the files that it loads. The page sends requests to its own
+// server or, if public is not empty, to the operations at that address.
+func New(d *edge.Document, public string) []edge.File {
 	var html bytes.Buffer
 	_ = page.Execute(&html, map[string]string{"Title": d.Title, "Base": d.Base, "PublicURL": public}) // cannot fail
 	policy := contentPolicy(public)
@@ -38,17 +38,16 @@ func New(d *edge.Document, public string) edge.Docs {
 		served := path + "/" + strings.TrimSuffix(name, ".gz")
 		files = append(files, edge.File{Path: served, MediaType: mediaType, Policy: policy, Content: content})
 	}
-	return edge.Docs{Path: path, Files: files}
+	return files
 }
 
 // contentPolicy returns the Content-Security-Policy of the page. Because people enter
 // API keys there, it may only run this server's scripts and send requests to this
 // server and its public address. Scalar's script adds inline styles.
 func contentPolicy(public string) string {
-	connect := "'self'"
 	if public != "" {
-		connect += " " + public + "/"
+		public = " " + public + "/"
 	}
 	return "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
-		"connect-src " + connect + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+		"connect-src 'self'" + public + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }

@@ -21,7 +21,7 @@ func TestPage(t *testing.T) {
 		want := "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 			"connect-src 'self'" + connect + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 		files := map[string]edge.File{}
-		for _, file := range docs.New(document, public).Files {
+		for _, file := range docs.New(document, public) {
 			files[file.Path] = file
 			if file.Policy != want {
 				t.Errorf("%s: got the policy %s, want %s", file.Path, file.Policy, want)

@@ -13,6 +13,6 @@ func Example() {
 		panic(err)
 	}
 	options := edge.Options{Docs: docs.New(document, "")} // of edge.New
-	fmt.Println(options.Docs.Path)
+	fmt.Println(options.Docs[0].Path)
 	// Output: /docs
 }

@@ -77,7 +77,7 @@ type Options struct {
 	MaxInFlight    int                   // requests in flight; 0 means DefaultMaxInFlight
 	RateLimit      float64               // requests per second per key; 0 means no limit
 	AllowOrigins   []string              // of web pages that may use the operations (CORS); * matches anything
-	Docs           Docs                  // the documentation page
+	Docs           []File                // a documentation page, with operations at #/TAG/OPERATION_ID, then what it loads
 }
 
 // Defaults of the limits in Options.
@@ -94,7 +94,8 @@ type Handler struct {
 	options   Options
 	echo      *echo.Echo
 	inFlight  *inFlight
-	docsURL   string                             // of the documentation page
+	docsPath  string // of the documentation page; empty without one
+	docsURL   string
 	probes    singleflight.Group                 // shared readiness checks
 	rates     *middleware.RateLimiterMemoryStore // nil without a limit
 	stopping  atomic.Bool
@@ -113,8 +114,11 @@ func New(document *Document, service Service, o Options) (*Handler, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	h := &Handler{
 		document: document, service: service, options: o, echo: echo.New(),
-		docsURL:  strings.TrimSuffix(o.PublicURL, document.Base) + o.Docs.Path,
 		inFlight: newInFlight(int64(cmp.Or(o.MaxInFlight, DefaultMaxInFlight))),
+	}
+	if len(o.Docs) > 0 {
+		h.docsPath = o.Docs[0].Path
+		h.docsURL = strings.TrimSuffix(o.PublicURL, document.Base) + h.docsPath
 	}
 	h.addMetrics()
 	if o.RateLimit > 0 {
@@ -133,7 +137,7 @@ func New(document *Document, service Service, o Options) (*Handler, error) {
 func (h *Handler) Base() string { return h.document.Base }
 
 // DocsPath returns the path of the documentation page, or "" without one.
-func (h *Handler) DocsPath() string { return h.options.Docs.Path }
+func (h *Handler) DocsPath() string { return h.docsPath }
 
 // Stopping makes /readyz fail and responses close their connections.
 func (h *Handler) Stopping() { h.stopping.Store(true) }
@@ -147,9 +151,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		id = rand.Text()
 	}
 	header.Set("X-Request-Id", id)
-	header["X-Content-Type-Options"] = noSniff
+	header.Set("X-Content-Type-Options", "nosniff")
 	if path := r.URL.Path; path == base || strings.HasPrefix(path, base+"/") {
-		header["Cache-Control"] = noStore
+		header.Set("Cache-Control", "no-store")
+	}
+	if _, ok := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr); ok {
+		r.RemoteAddr = "[::]:0"
 	}
 	if !strings.Contains(strings.ToLower(r.URL.RawPath), "%2f") {
 		r.URL.RawPath = ""
@@ -157,12 +164,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.echo.ServeHTTP(w, r)
 }
 
-var noSniff, noStore = []string{"nosniff"}, []string{"no-store"} // shared by all responses
-
 // routes adds the middleware, which runs in this order, and the routes.
 func (h *Handler) routes() error {
 	e := h.echo
-	e.Use(h.observe, recoverPanics)
+	e.Use(h.record, recoverPanics)
 	if len(h.options.AllowOrigins) > 0 {
 		e.Use(allowOrigins(h.options.AllowOrigins))
 	}
@@ -179,7 +184,7 @@ var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 // recoverPanics turns a panic into an error, with the stack for the log.
 var recoverPanics = middleware.RecoverWithConfig(middleware.RecoverConfig{
 	DisableStackAll:     true,
-	DisableErrorHandler: true, // observe handles it
+	DisableErrorHandler: true, // record handles it
 	LogErrorFunc: func(_ echo.Context, err error, stack []byte) error {
 		return fmt.Errorf("panic: %w\n%s", err, stack)
 	},
@@ -213,12 +218,12 @@ func wholePath(next echo.HandlerFunc) echo.HandlerFunc {
 // addOperations registers the generated routes, and a HEAD route for each GET. It returns an error
 // if they are not those of the document, or if one has no middleware and so would need no key.
 func (h *Handler) addOperations() error {
-	middleware, documented := map[string][]echo.MiddlewareFunc{}, map[string]bool{}
+	middleware, missing := map[string][]echo.MiddlewareFunc{}, map[string]bool{}
 	for id, op := range h.document.operations {
 		middleware[id] = []echo.MiddlewareFunc{h.serveOperation(op)}
-		documented[op.route] = true
+		missing[op.route] = true
 	}
-	generated, unprotected := map[string]bool{}, []string{}
+	var unknown, unprotected []string
 	h.echo.OnAddRouteHandler = func(_ string, r echo.Route, handle echo.HandlerFunc, m []echo.MiddlewareFunc) {
 		switch r.Method {
 		case http.MethodHead:
@@ -227,16 +232,19 @@ func (h *Handler) addOperations() error {
 			h.echo.HEAD(r.Path, handle, m...)
 		}
 		route := r.Method + " " + r.Path
-		generated[route] = true
+		if !missing[route] {
+			unknown = append(unknown, route)
+		}
+		delete(missing, route)
 		if len(m) == 0 {
 			unprotected = append(unprotected, route)
 		}
 	}
 	h.service.Register(h.echo, h.document.Base, middleware)
 	h.echo.OnAddRouteHandler = nil
-	if !maps.Equal(documented, generated) {
+	if len(missing) > 0 || len(unknown) > 0 {
 		return fmt.Errorf("only the document has %s, and only the generated code has %s; run make generate",
-			without(documented, generated), without(generated, documented))
+			slices.Sorted(maps.Keys(missing)), unknown)
 	}
 	if len(unprotected) > 0 {
 		return fmt.Errorf("%s has no middleware, so it would need no key: Register must pass operations to the "+
@@ -245,15 +253,8 @@ func (h *Handler) addOperations() error {
 	return nil
 }
 
-// without returns the keys of a that b lacks, in order.
-func without(a, b map[string]bool) []string {
-	keys := slices.Sorted(maps.Keys(a))
-	return slices.DeleteFunc(keys, func(key string) bool { return b[key] })
-}
-
-// clientAddress returns a function that finds the address of a client: that of the
-// connection or, behind a proxy, the last one in X-Forwarded-For that is no proxy's. A
-// peer on a Unix socket is a proxy with the unspecified address.
+// clientAddress finds the address of a client: that of the connection or, behind a proxy, the last one
+// in X-Forwarded-For that is no proxy's. A peer on a Unix socket is a proxy; see ServeHTTP.
 func clientAddress(proxies []net.IPNet) echo.IPExtractor {
 	trust := []echo.TrustOption{
 		echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false),
@@ -262,11 +263,5 @@ func clientAddress(proxies []net.IPNet) echo.IPExtractor {
 	for _, network := range proxies {
 		trust = append(trust, echo.TrustIPRange(&network))
 	}
-	extract := echo.ExtractIPFromXFFHeader(trust...)
-	return func(r *http.Request) string {
-		if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && addr.Network() == "unix" {
-			r = &http.Request{RemoteAddr: "[::]:0", Header: r.Header}
-		}
-		return extract(r)
-	}
+	return echo.ExtractIPFromXFFHeader(trust...)
 }

@@ -127,7 +127,7 @@ func newServer(t testing.TB, o Options) *server {
 }
 
 // manual is a documentation page.
-var manual = Docs{Path: "/manual", Files: []File{{"/manual", "text/html", "img-src *", []byte("a book")}}}
+var manual = []File{{"/manual", "text/html", "img-src *", []byte("a book")}}
 
 // newRequest returns a request. send is METHOD TARGET, then lines of the header. A key and the
 // type of a body are added.
@@ -256,8 +256,7 @@ func TestDocs(t *testing.T) {
 // TestFileChanges checks that a file with other content has another ETag.
 func TestFileChanges(t *testing.T) {
 	etag := func(content string) string {
-		docs := Docs{Path: "/manual", Files: []File{{"/manual", "text/html", "", []byte(content)}}}
-		return newServer(t, Options{Docs: docs}).send("GET /manual", "").Header().Get("Etag")
+		return newServer(t, Options{Docs: []File{{"/manual", "text/html", "", []byte(content)}}}).send("GET /manual", "").Header().Get("Etag")
 	}
 	a, b := etag("a"), etag("b")
 	assert(t, a != b, "got the ETag %s for both, want two", a)
@@ -323,8 +322,9 @@ func TestHandlerFaults(t *testing.T) {
 		assert(t, w.Code == test.status && strings.Contains(body, test.message) && !strings.Contains(body, "secret"),
 			"%s: got %d, %s, want %d, %q", name, w.Code, body, test.status, test.message)
 		log := s.log.String()
-		assert(t, strings.Count(log, "\n") == 1 && strings.Contains(log, test.logged),
-			"%s: log: got %s, want one line with %q", name, log, test.logged)
+		stacks := strings.Count(log, `\ngoroutine`)
+		assert(t, strings.Count(log, "\n") == 1 && strings.Contains(log, test.logged) && stacks <= 1,
+			"%s: log: got %s, want one line with %q, and no stacks of others", name, log, test.logged)
 	}
 }
 
@@ -358,6 +358,7 @@ func TestClientAddress(t *testing.T) {
 		{IP: net.IPv4(10, 0, 0, 0), Mask: net.CIDRMask(8, 32)}, {IP: net.ParseIP("2001:db8::"), Mask: net.CIDRMask(32, 128)},
 	}
 	unix := context.WithValue(t.Context(), http.LocalAddrContextKey, &net.UnixAddr{Net: "unix"})
+	s, without := newServer(t, Options{TrustedProxies: proxies}), newServer(t, Options{})
 	for _, c := range []struct{ connection, forwarded, want, withoutProxies string }{
 		{"10.0.0.1:5", "203.0.113.9, 198.51.100.7", "198.51.100.7", "10.0.0.1"},
 		{"10.0.0.1:5", "198.51.100.7, 10.0.0.2, 2001:db8::1", "198.51.100.7", "10.0.0.1"},
@@ -370,13 +371,15 @@ func TestClientAddress(t *testing.T) {
 		{"@", "203.0.113.9, 10.0.0.2", "203.0.113.9", "10.0.0.2"},
 		{"@", "", "::", "::"},
 	} {
-		r := newRequest("GET /", "")
-		r.RemoteAddr, r.Header["X-Forwarded-For"] = c.connection, strings.Split(c.forwarded, "|")
-		if c.connection == "@" {
-			r = r.WithContext(unix)
+		for s, want := range map[*server]string{s: c.want, without: c.withoutProxies} {
+			r := newRequest("GET /livez", "")
+			r.RemoteAddr, r.Header["X-Forwarded-For"] = c.connection, strings.Split(c.forwarded, "|")
+			if c.connection == "@" {
+				r = r.WithContext(unix)
+			}
+			s.log.Reset()
+			do(s, r)
+			assert(t, strings.Contains(s.log.String(), `"remote":"`+want+`"`), "%v: got %s, want %s", c, &s.log, want)
 		}
-		got, without := clientAddress(proxies)(r), clientAddress(nil)(r)
-		assert(t, got == c.want && without == c.withoutProxies, "%s, %q: got %s and, without proxies, %s, want %s and %s",
-			c.connection, c.forwarded, got, without, c.want, c.withoutProxies)
 	}
 }

@@ -44,8 +44,8 @@ func (h *Handler) faultOf(err error) *fault.Error {
 		return fault.New(fault.InvalidParameter, "a parameter has a value that cannot be read")
 	case http.StatusNotFound:
 		message := "there is nothing at this path; the operations are under " + cmp.Or(h.document.Base, "/")
-		if h.options.Docs.Path != "" {
-			message += ", and " + h.options.Docs.Path + " describes them"
+		if h.docsPath != "" {
+			message += ", and " + h.docsPath + " describes them"
 		}
 		return fault.New(fault.NotFound, message)
 	case http.StatusMethodNotAllowed:

@@ -70,7 +70,7 @@ func (f *inFlight) leave(key string) {
 // run calls handle when the request may run: first among those of its key, then among all.
 // It returns errOverloaded if too many wait, or ctx ends before.
 func (f *inFlight) run(ctx context.Context, s *share, handle func() error) error {
-	if !acquire(ctx, s.running) {
+	if s.running.Acquire(ctx, 1) != nil {
 		return errOverloaded
 	}
 	defer s.running.Release(1)
@@ -78,14 +78,9 @@ func (f *inFlight) run(ctx context.Context, s *share, handle func() error) error
 		return errOverloaded
 	}
 	defer f.admitted.Release(1)
-	if !acquire(ctx, f.running) {
+	if f.running.Acquire(ctx, 1) != nil {
 		return errOverloaded
 	}
 	defer f.running.Release(1)
 	return handle()
-}
-
-// acquire waits for a slot until ctx ends. Trying first avoids ctx.Done(), which may allocate.
-func acquire(ctx context.Context, slots *semaphore.Weighted) bool {
-	return slots.TryAcquire(1) || slots.Acquire(ctx, 1) == nil
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // TestInFlight checks that as many requests may wait as run, until their timeout. More are
-// refused at once, before validation. One key may use at most three quarters of the places;
+// refused at once, before validation. One key may use at most three quarters of the slots;
 // the rest of its requests queue per key.
 func TestInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestInFlight(t *testing.T) {
 		third(128, 503)
 		wait := time.Since(start)
 		assert(t, wait == 8*time.Second, "those that wait: got their 503 after %v, want 8 s", wait)
-		firstLater, secondLater := begin("first", 192), begin("second", 128) // in the places that the others have left
+		firstLater, secondLater := begin("first", 192), begin("second", 128) // in the slots that the others have left
 		close(done)
 		first(192, 200)
 		second(64, 200)
@@ -93,7 +93,7 @@ func TestDecoding(t *testing.T) {
 	})
 }
 
-// TestSlowBody checks that a request takes no place before its body has arrived.
+// TestSlowBody checks that a request takes no slot before its body has arrived.
 func TestSlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Options{MaxInFlight: 1})

@@ -19,7 +19,7 @@ import (
 // the router and the generated code.
 func (h *Handler) serveOperation(op *operation) echo.MiddlewareFunc {
 	deprecation := op.deprecation.Clone()
-	if deprecation != nil && h.options.Docs.Path != "" {
+	if deprecation != nil && h.docsPath != "" {
 		tag := slices.Concat(op.Tags, []string{"default"})[0]
 		page := h.docsURL + "#/" + url.PathEscape(tag) + "/" + op.OperationID
 		deprecation.Set("Link", fmt.Sprintf(`<%s>; rel="deprecation"; type="text/html"`, page))
@@ -89,7 +89,10 @@ func (r *request) serve(ctx context.Context, generated echo.HandlerFunc) error {
 		if invalid != nil {
 			return invalid
 		}
-		return r.answer(generated)
+		if err := generated(r.c); err != nil || r.c.Response().Committed {
+			return err
+		}
+		return fmt.Errorf("%s returned neither a response nor an error", r.operation)
 	})
 }
 
@@ -152,12 +155,4 @@ func (r *request) admit() (*share, error) {
 		}
 	}
 	return r.h.inFlight.enter(r.client)
-}
-
-// answer calls the generated code.
-func (r *request) answer(generated echo.HandlerFunc) error {
-	if err := generated(r.c); err != nil || r.c.Response().Committed {
-		return err
-	}
-	return fmt.Errorf("%s returned neither a response nor an error", r.operation)
 }

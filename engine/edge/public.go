@@ -17,12 +17,6 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Docs is a documentation page, such as that of package docs. The zero value is none.
-type Docs struct {
-	Path  string // of the page, such as /docs; it has an operation at #/TAG/OPERATION_ID
-	Files []File // the page and what it loads
-}
-
 // File is a file that anybody may read.
 type File struct {
 	Path, MediaType string
@@ -46,7 +40,7 @@ func (h *Handler) addProbes() {
 		c.Response().Header().Add("Vary", "Accept")
 		r := c.Request()
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
-		if h.options.Docs.Path != "" && reads && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		if h.docsPath != "" && reads && strings.Contains(r.Header.Get("Accept"), "text/html") {
 			return c.Redirect(http.StatusFound, h.docsURL)
 		}
 		return echo.ErrNotFound
@@ -93,7 +87,7 @@ func (h *Handler) addFiles() error {
 		mediaType := strings.Replace(path, "/openapi.", "application/", 1)
 		h.addFile(File{path, mediaType, "default-src 'none'", []byte(content)})
 	}
-	for _, file := range h.options.Docs.Files {
+	for _, file := range h.options.Docs {
 		h.addFile(file)
 	}
 	return nil

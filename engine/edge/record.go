@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"example.com/petstore/engine/fault"
@@ -17,19 +18,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// observe counts, times and logs requests. It also writes error responses, so that their
+// record counts, times and logs requests. It also writes error responses, so that their
 // status is known.
-func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
+func (h *Handler) record(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start, connection := time.Now(), c.Request().Context() // canceled if the client leaves
 		c.Response().Before(func() { h.completeHeader(c) })
 		h.requests.Inc()
 		err := next(c)
-		cut := err != nil && c.Response().Committed
-		if cut && connection.Err() != nil {
-			err = nil // the client left
-		}
-		if err != nil {
+		incomplete := err != nil && c.Response().Committed
+		switch {
+		case incomplete && connection.Err() != nil:
+			err = nil // the client has left, which is no error
+		case err != nil && !incomplete:
 			c.Error(err)
 		}
 		routed := requestOf(c.Request().Context())
@@ -40,11 +41,10 @@ func (h *Handler) observe(next echo.HandlerFunc) echo.HandlerFunc {
 			h.logRequest(c, routed, err, start)
 		}
 		h.requests.Dec() // net/http sends a short response only after this
-		operation := cmp.Or(routed.operation, "unknown")
-		status := strconv.Itoa(c.Response().Status)
+		operation, status := cmp.Or(routed.operation, "unknown"), strconv.Itoa(c.Response().Status)
 		h.durations.WithLabelValues(operation, status).Observe(time.Since(start).Seconds())
-		if cut {
-			panic(http.ErrAbortHandler) // closes the connection, so the client sees that the response is incomplete
+		if incomplete {
+			panic(http.ErrAbortHandler) // closes the connection, which tells the client
 		}
 		return nil
 	}
@@ -67,36 +67,30 @@ var traceparentForm = regexp.MustCompile(`^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-
 
 // logRequest writes one line per request: the path, but no query, body or key.
 func (h *Handler) logRequest(c echo.Context, routed *request, err error, start time.Time) {
-	r, response, now := c.Request(), c.Response(), time.Now()
-	log, level := h.options.Logger.Handler(), levelOf(response.Status, routed, err)
-	if !log.Enabled(r.Context(), level) {
-		return
-	}
+	r, response := c.Request(), c.Response()
 	path := (&url.URL{Path: cmp.Or(r.URL.Path, "/")}).EscapedPath() // in one spelling, in which the log can find keys
-	line := slog.NewRecord(now, level, "request", 0)                // Logger would look up its caller
-	line.AddAttrs(
+	line := []slog.Attr{
 		slog.String("method", r.Method),
 		slog.String("route", c.Path()),
 		slog.String("path", path), // whole: a part of a key would not be recognised
 		slog.Int("status", response.Status),
 		slog.Int64("bytes", response.Size),
-		slog.Int64("duration_us", now.Sub(start).Microseconds()),
+		slog.Int64("duration_us", time.Since(start).Microseconds()),
 		slog.String("request_id", response.Header().Get(echo.HeaderXRequestID)),
 		slog.String("remote", c.RealIP()),
 		slog.String("key", routed.caller.ID),
-	)
-	if trace := r.Header["Traceparent"]; len(trace) == 1 {
-		if m := traceparentForm.FindStringSubmatch(trace[0]); m != nil {
-			line.AddAttrs(slog.String("trace_id", m[1]))
-		}
+	}
+	if m := traceparentForm.FindStringSubmatch(strings.Join(r.Header["Traceparent"], ",")); m != nil {
+		line = append(line, slog.String("trace_id", m[1]))
 	}
 	if e, ok := errors.AsType[*fault.Error](err); ok && e.Reason != "" {
-		line.AddAttrs(slog.String("reason", e.Reason))
+		line = append(line, slog.String("reason", e.Reason))
 	}
+	level := levelOf(response.Status, routed, err)
 	if err != nil && level > slog.LevelInfo {
-		line.AddAttrs(slog.String("error", err.Error()))
+		line = append(line, slog.String("error", err.Error()))
 	}
-	_ = log.Handle(r.Context(), line) // nowhere else to report an error
+	h.options.Logger.LogAttrs(r.Context(), level, "request", line...)
 }
 
 // levelOf returns the log level of a request: error if the service failed, perhaps after its
