@@ -1,16 +1,12 @@
 // Package fault defines the errors that a request can end with, from a store to the
-// response. The kind of an Error has the code and the status of the response. A service
-// uses the kinds below, or declares another:
-//
-//	var Conflict = fault.Kind{Code: "conflict", Status: 409}
-//	...
-//	return fault.New(Conflict, "there is another book with this title")
-//
-// The client gets the message of New, but never the cause of Wrap. An error of any other
-// type is a 500 without detail. Only the standard library is imported.
+// response. The kind of an Error has the code and the status of the response; a service may
+// declare other kinds. The client gets the message of New, but never the cause of Wrap.
 package fault
 
-import "errors"
+import (
+	"cmp"
+	"errors"
+)
 
 // Kind classifies an error, by the code and the HTTP status of the response.
 type Kind struct {
@@ -49,14 +45,12 @@ type Error struct {
 
 func (e *Error) Error() string {
 	switch {
-	case e.Err != nil && e.Message != "":
-		return e.Message + ": " + e.Err.Error()
-	case e.Err != nil:
+	case e.Err == nil:
+		return cmp.Or(e.Message, e.Kind.Code)
+	case e.Message == "":
 		return e.Err.Error()
-	case e.Message != "":
-		return e.Message
 	}
-	return e.Kind.Code
+	return e.Message + ": " + e.Err.Error()
 }
 
 func (e *Error) Unwrap() error { return e.Err }

@@ -1,6 +1,5 @@
 // Package keys creates API keys and authenticates their tokens. A Store keeps only hashes, so a token
-// must be shown when its key is created. A revoked key works for at most 5 s more. A failure of the
-// store never makes a token Unauthorized.
+// must be shown when its key is created. A revoked key works for at most 5 s more.
 package keys
 
 import (
@@ -101,15 +100,13 @@ func New(prefix, name string, readOnly bool, now time.Time, lifetime time.Durati
 	if _, ok := tokenID(token); !ok {
 		return Key{}, "", errors.New("the prefix of a key must be a letter a-z, perhaps with more letters and digits")
 	}
-	k := Key{ID: id, Name: name, Hash: hash(token), ReadOnly: readOnly, CreatedAt: now.UTC().Truncate(time.Second)}
+	hash := sha256.Sum256([]byte(token))
+	k := Key{ID: id, Name: name, Hash: hash, ReadOnly: readOnly, CreatedAt: now.UTC().Truncate(time.Second)}
 	if lifetime > 0 {
 		k.ExpiresAt = k.CreatedAt.Add(lifetime).Truncate(time.Second)
 	}
 	return k, token, nil
 }
-
-// hash returns the hash of a token, which stores keep.
-func hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
 // tokenID returns the key ID in a token, if the token has a valid form and checksum.
 func tokenID(token string) (id string, ok bool) {
