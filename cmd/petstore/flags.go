@@ -59,8 +59,7 @@ const (
 	keysFileVariable = "PETSTORE_API_KEYS_FILE"
 )
 
-// warnOfVariables warns of environment variables that begin with PETSTORE_ and set no flag of
-// any command.
+// warnOfVariables warns of environment variables whose names begin with PETSTORE_ but set nothing.
 func warnOfVariables(env *environment, root *cobra.Command) {
 	known := append(variablesOf(root), keysVariable, keysFileVariable,
 		"PETSTORE_URL", "PETSTORE_KEY", "PETSTORE_READ_ONLY_KEY") // which the sandbox prints for clients

@@ -23,7 +23,7 @@ func keysCommand(env *environment) *cobra.Command {
 seconds. To replace a key, create a new one, give it to its user, and then revoke
 the old one.`,
 		Args: cobra.NoArgs,
-		RunE: showHelp,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(keysCreateCommand(env), keysListCommand(env), keysRevokeCommand(env))
 	return cmd
@@ -57,7 +57,7 @@ fails: "petstore migrate" makes one.`,
 			return nil
 		},
 	}
-	addFlag(cmd.Flags(), &lifetime, parseLifetime, "expires-in", "the `duration` after which the key expires, such as 30d or 12h; else never")
+	addFlag(cmd.Flags(), &lifetime, parseLifetime, "expires-in", "the `duration` after which the key expires, such as 30d or 12h;\nelse never")
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "allow the key to list and get pets, but not to add any")
 	return onStore(env, cmd)
 }

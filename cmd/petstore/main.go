@@ -92,7 +92,7 @@ func run(ctx context.Context, args []string, env *environment) int {
 }
 
 // commands are the commands for all kinds of stores. A kind's own file may add more.
-var commands = []func(*environment) *cobra.Command{serveCommand, keysCommand, migrateCommand}
+var commands = []func(*environment) *cobra.Command{serveCommand, keysCommand, migrateCommand, healthCommand}
 
 func rootCommand(env *environment) *cobra.Command {
 	root := &cobra.Command{
@@ -120,7 +120,6 @@ Exit status:
 	for _, command := range commands {
 		root.AddCommand(command(env))
 	}
-	root.AddCommand(healthCommand())
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
@@ -129,29 +128,11 @@ Exit status:
 		}
 		return err
 	})
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".LocalFlags.FlagUsages", "flags .LocalFlags") + `
+	root.SetUsageTemplate(root.UsageTemplate() + `
 Environment variables set flags, too, except --force:
 PETSTORE_MAX_CONNECTIONS sets --max-connections.
 `)
-	// These make help and completion reject unknown commands, for which cobra shows help.
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
-	completion, _, _ := root.Find([]string{"completion"})
-	completion.RunE = showHelp
-	help, _, _ := root.Find([]string{"help"})
-	help.Args = func(_ *cobra.Command, args []string) error {
-		cmd, unknown, _ := root.Find(args)
-		return cobra.NoArgs(cmd, unknown)
-	}
 	return root
-}
-
-func showHelp(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-
-func init() {
-	cobra.AddTemplateFunc("flags", func(flags *pflag.FlagSet) string {
-		return strings.ReplaceAll(flags.FlagUsagesWrapped(100), "[=true|false]", "             ")
-	})
 }
 
 // usageError is the error for an invalid command line or environment variable.
@@ -159,7 +140,7 @@ type usageError struct{ error }
 
 func misuse(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-func healthCommand() *cobra.Command {
+func healthCommand(*environment) *cobra.Command {
 	var addr, certificate string
 	cmd := &cobra.Command{
 		Use:   "health",

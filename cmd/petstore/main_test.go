@@ -175,14 +175,6 @@ func certify(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// TestRateLimit checks that there is no limit by default.
-func TestRateLimit(t *testing.T) {
-	t.Parallel()
-	if got := serveCommand(new(environment)).Flags().Lookup("rate-limit").DefValue; got != "0" {
-		t.Errorf("--rate-limit: got the default %s, want 0", got)
-	}
-}
-
 // TestHealthTimeout checks that health does not wait for a server that hangs.
 func TestHealthTimeout(t *testing.T) {
 	t.Parallel()
@@ -194,19 +186,6 @@ func TestHealthTimeout(t *testing.T) {
 	got, stderr := runHere(t.Context(), "health --addr "+l.Addr().String(), environment{})
 	if got != 1 || !strings.Contains(stderr, "Client.Timeout exceeded") {
 		t.Errorf("got %d, %s, want 1 and a timeout", got, stderr)
-	}
-}
-
-// TestAdvice checks that the commands in the advice exist.
-func TestAdvice(t *testing.T) {
-	t.Parallel()
-	root := rootCommand(&environment{})
-	for about, text := range advice {
-		if _, command, found := strings.Cut(text, ": "+service.Name+" "); found {
-			if c, _, err := root.Find(strings.Fields(command)[:1]); err != nil || c == root {
-				t.Errorf("%v: got the advice %q, want a command of the program", about, text)
-			}
-		}
 	}
 }
 

@@ -75,28 +75,27 @@ signal stops the server at once.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&cfg.open.MustExist, "must-exist", false, "fail if there is no store, for example because its volume is not mounted")
-	flags.BoolVar(&cfg.open.RequireSync, "require-sync", false, "refuse to start unless PostgreSQL has a synchronous standby and waits for it")
-	flags.StringVar(&cfg.addr, "addr", defaultAddr, "the `address` to listen on: HOST:PORT, or unix:PATH for a Unix socket; :0 takes any free port; omit it if systemd passes sockets")
-	addFlag(flags, &cfg.edge.PublicURL, parseURL, "public-url", "the `address` that clients use if there is a proxy in front, such as https://api.example.com/v1")
-	flags.StringVar(&cfg.server.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for HTTPS; read again when it changes")
+	flags.BoolVar(&cfg.open.MustExist, "must-exist", false, "fail if there is no store, for example because its volume\nis not mounted")
+	flags.BoolVar(&cfg.open.RequireSync, "require-sync", false, "refuse to start unless PostgreSQL has a synchronous\nstandby and waits for it")
+	flags.StringVar(&cfg.addr, "addr", defaultAddr, "the `address` to listen on: HOST:PORT, or unix:PATH for a\nUnix socket; :0 takes any free port; omit it if systemd\npasses sockets")
+	addFlag(flags, &cfg.edge.PublicURL, parseURL, "public-url", "the `address` that clients use if there is a proxy in front,\nsuch as https://api.example.com/v1")
+	flags.StringVar(&cfg.server.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for HTTPS;\nread again when it changes")
 	flags.StringVar(&cfg.server.KeyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
-	flags.DurationVar(&cfg.server.Drain, "drain", 5*time.Second, "how long to keep serving after SIGTERM, while /readyz fails and responses ask the clients to reconnect")
+	flags.DurationVar(&cfg.server.Drain, "drain", 5*time.Second, "how long to keep serving after SIGTERM, while /readyz\nfails and responses ask the clients to reconnect")
 	flags.IntVar(&cfg.server.MaxConnections, "max-connections", server.DefaultMaxConnections, "how many connections may be open; others wait")
-	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in flight, at most 75 % of them with one key; as many may wait, and others get 503")
-	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests per second each key may send; others get 429; 0 for no limit")
-	addFlag(flags, &cfg.edge.TrustedProxies, parseNetworks, "trusted-proxies", "the `networks` of proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8; it always is on a Unix socket")
-	addFlag(flags, &cfg.edge.AllowOrigins, parseOrigins, "allow-origins", "the `origins` of web pages that may use the operations (CORS), such as https://app.example.com")
-	flags.StringVar(&cfg.adminAddr, "admin-addr", "", "the `address` of /metrics, /livez and /readyz, such as 127.0.0.1:9090; empty for none")
-	flags.BoolVar(&cfg.server.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold secrets; many connections may end a long one early")
-	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info, warn or error")
-	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and else json")
-	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 pets from memory, the same at every start, and let any web page use them (CORS)")
+	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in flight, at most 75 % of them\nwith one key; as many may wait, and\nothers get 503")
+	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests per second each key may send; others get\n429; 0 for no limit")
+	addFlag(flags, &cfg.edge.TrustedProxies, parseNetworks, "trusted-proxies", "the `networks` of proxies whose X-Forwarded-For is trusted,\nsuch as 127.0.0.1,10.0.0.0/8; it always is on a Unix socket")
+	addFlag(flags, &cfg.edge.AllowOrigins, parseOrigins, "allow-origins", "the `origins` of web pages that may use the operations\n(CORS), such as https://app.example.com")
+	flags.StringVar(&cfg.adminAddr, "admin-addr", "", "the `address` of /metrics, /livez and /readyz, such as\n127.0.0.1:9090; empty for none")
+	flags.BoolVar(&cfg.server.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold\nsecrets; many connections may end a long one early")
+	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info,\nwarn or error")
+	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and else\njson")
+	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 pets from memory, the same at every start, and\nlet any web page use them (CORS)")
 	return addStore(env, cmd)
 }
 
-// validate returns an error if flags exclude each other or have values out of range. isSet
-// reports whether a flag was set.
+// validate checks the values of flags. isSet reports whether a flag was set.
 func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool) error {
 	for _, addr := range []string{cfg.addr, cmp.Or(cfg.adminAddr, defaultAddr)} {
 		network, address := server.Network(addr)
@@ -108,7 +107,7 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 	connections, requests, rate := cfg.server.MaxConnections, cfg.edge.MaxInFlight, cfg.edge.RateLimit
 	ownStore := isSet("store") || isSet("must-exist") || isSet("require-sync")
 	noKey := len(cfg.fixedKeys) == 0 && !env.interactive
-	for _, fault := range []struct {
+	for _, wrong := range []struct {
 		found   bool
 		message string
 	}{
@@ -124,8 +123,8 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 		{cfg.open.RequireSync && !env.store.Standbys, "--require-sync needs a store whose server has standbys, such as PostgreSQL"},
 		{env.store.Volatile && !cfg.sandbox && noKey, "the memory store has no key, and none can be added later; set " + keysVariable},
 	} {
-		if fault.found {
-			return usageError{errors.New(fault.message)}
+		if wrong.found {
+			return misuse("%s", wrong.message)
 		}
 	}
 	return nil
@@ -224,8 +223,7 @@ func listen(env *environment, cfg *serveConfig) (err error) {
 	case err != nil:
 		return fmt.Errorf("--admin-addr: %w", err)
 	default:
-		url := server.URL(cfg.server.Admin.Addr(), false)
-		env.logger.Info("serving metrics", "address", url+"/metrics")
+		env.logger.Info("serving metrics", "address", server.URL(cfg.server.Admin.Addr(), false)+"/metrics")
 	}
 	return nil
 }
@@ -286,8 +284,7 @@ func createKey(ctx context.Context, st keys.Store, name string, readOnly bool) (
 //go:embed sandbox.ndjson
 var sandboxPets string
 
-// fillSandbox adds the pets of the sandbox, and prints two new keys and the address base as
-// shell variables.
+// fillSandbox adds the pets of the sandbox, and prints two new keys and the address base.
 func fillSandbox(ctx context.Context, env *environment, st store.Store, base string) error {
 	d := json.NewDecoder(strings.NewReader(sandboxPets))
 	d.DisallowUnknownFields()

@@ -11,16 +11,7 @@ import (
 	"example.com/petstore/internal/store/sqlite"
 )
 
-func init() {
-	commands = append(commands, backupCommand, restoreCommand, verifyCommand)
-	const restore = "move the old store away with its servers stopped, mkdir old && mv FILES old/, " +
-		"and restore a backup with: petstore restore BACKUP STORE"
-	advice[db.ErrExists] = "replace it with --force"
-	advice[db.ErrInTheWay] = restore
-	advice[db.ErrDamaged] = restore
-	advice[db.ErrAltered] = "make the schema as in a new store, or " + restore
-	advice[db.ErrLoneLog] = "put the database back beside it, or " + restore
-}
+func init() { commands = append(commands, backupCommand, restoreCommand, verifyCommand) }
 
 func backupCommand(env *environment) *cobra.Command {
 	cmd := &cobra.Command{

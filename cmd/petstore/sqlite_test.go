@@ -17,6 +17,7 @@ import (
 	"example.com/petstore/engine/server"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
+	"example.com/petstore/internal/service"
 )
 
 // TestLastWordOnFile checks that nothing is added to an error that says what was done, and that
@@ -35,6 +36,19 @@ func TestLastWordOnFile(t *testing.T) {
 	}
 	if !strings.Contains(stderr.String(), "broken") {
 		t.Errorf("altered: got %q, want a warning", &stderr)
+	}
+}
+
+// TestAdvice checks that the commands in the advice exist.
+func TestAdvice(t *testing.T) {
+	t.Parallel()
+	root := rootCommand(&environment{})
+	for about, text := range advice {
+		if _, command, found := strings.Cut(text, ": "+service.Name+" "); found {
+			if c, _, err := root.Find(strings.Fields(command)[:1]); err != nil || c == root {
+				t.Errorf("%v: got the advice %q, want a command of the program", about, text)
+			}
+		}
 	}
 }
 

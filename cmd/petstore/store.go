@@ -19,7 +19,7 @@ import (
 
 func addStore(env *environment, cmd *cobra.Command) *cobra.Command {
 	_ = env.store.Set(address.Kinds[0].Default) // it is valid
-	cmd.Flags().Var(&env.store, "store", "the address of the store: "+address.Forms())
+	cmd.Flags().Var(&env.store, "store", "the address of the store:\n"+address.Forms())
 	return cmd
 }
 
@@ -48,6 +48,9 @@ func oneArgument(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+const restoreAdvice = "move the old store away with its servers stopped, mkdir old && mv FILES old/, " +
+	"and restore a backup with: petstore restore BACKUP STORE"
+
 // advice is for errors without an obvious fix. STORE stands for --store with its address, FILES for the files of a store.
 var advice = map[error]string{
 	db.ErrNone:          "check the address and that its volume is mounted, or make one with: petstore migrate STORE",
@@ -55,6 +58,11 @@ var advice = map[error]string{
 	db.ErrUnreachable:   "start PostgreSQL, or name its host, user and database in --store or in PGHOST, PGUSER and PGDATABASE",
 	db.ErrNoDatabase:    "create it with: createdb -O petstore -E UTF8 -T template0 NAME",
 	db.ErrMayNotMigrate: "as the owner of its tables, run: petstore migrate STORE",
+	db.ErrExists:        "replace it with --force",
+	db.ErrInTheWay:      restoreAdvice,
+	db.ErrDamaged:       restoreAdvice,
+	db.ErrAltered:       "make the schema as in a new store, or " + restoreAdvice,
+	db.ErrLoneLog:       "put the database back beside it, or " + restoreAdvice,
 }
 
 // adviceOn returns the advice about an error of the store at addr, or "".
