@@ -1,7 +1,8 @@
 # Builds the Debian package, boots systemd in separate namespaces, on a temporary overlay of this
 # machine's files, runs the script walk.sh in the directory $1, and exits with its status. The
 # output is in walk.out, the end of the journal in journal.out. TestPackage runs it with sh -e in
-# the top folder; $2 is the body of a pet with the name NAME, $3 has odd bodies, one a line.
+# the top folder; $2 is the body of a pet with the name NAME, $3 has odd bodies, one a line. ROOT is
+# another system to boot, such as one that debootstrap has made.
 shared=$1
 if [ $$ != 1 ]; then
 	make package
@@ -19,7 +20,7 @@ mkdir "$top"
 mount --make-rprivate /
 mount -t tmpfs tmpfs "$top"
 mkdir "$top/upper" "$top/work" "$top/root"
-mount -t overlay overlay -o "lowerdir=/,upperdir=$top/upper,workdir=$top/work" "$top/root"
+mount -t overlay overlay -o "lowerdir=${ROOT:-/},upperdir=$top/upper,workdir=$top/work" "$top/root"
 cd "$top/root"
 mount -t proc proc proc
 mount -t sysfs sysfs sys

@@ -140,7 +140,7 @@ rm /srv/pets/fill
 create "$KEY" "$long"
 
 # The server itself has the certificate and port 443. It notices a renewal.
-shows() { openssl s_client -connect 127.0.0.1:443 </dev/null 2>&1 | grep "subject=CN = $1"; }
+shows() { openssl s_client -connect 127.0.0.1:443 </dev/null 2>&1 | grep "subject=CN *= *$1"; }
 systemctl stop nginx
 run README.md 'Open to the public' ListenStream
 shows one
