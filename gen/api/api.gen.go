@@ -425,6 +425,7 @@ type UnavailableJSONResponse struct {
 }
 
 type UnexpectedResponseHeaders struct {
+	Allow      *string
 	XRequestID *string
 }
 type UnexpectedJSONResponse struct {
@@ -587,6 +588,9 @@ func (response ListPetsdefaultJSONResponse) VisitListPetsResponse(w http.Respons
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Allow != nil {
+		w.Header().Set("Allow", fmt.Sprint(*response.Headers.Allow))
+	}
 	if response.Headers.XRequestID != nil {
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
 	}
@@ -837,6 +841,9 @@ func (response CreatePetdefaultJSONResponse) VisitCreatePetResponse(w http.Respo
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Allow != nil {
+		w.Header().Set("Allow", fmt.Sprint(*response.Headers.Allow))
+	}
 	if response.Headers.XRequestID != nil {
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
 	}
@@ -1130,6 +1137,9 @@ func (response GetPetdefaultJSONResponse) VisitGetPetResponse(w http.ResponseWri
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Allow != nil {
+		w.Header().Set("Allow", fmt.Sprint(*response.Headers.Allow))
+	}
 	if response.Headers.XRequestID != nil {
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
 	}

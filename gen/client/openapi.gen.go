@@ -707,6 +707,7 @@ type ListPetsResponse503Headers struct {
 
 // ListPetsResponseDefaultHeaders the declared response headers of an HTTP default response for ListPets
 type ListPetsResponseDefaultHeaders struct {
+	Allow      *string
 	XRequestID *string
 }
 
@@ -871,6 +872,7 @@ type CreatePetResponse503Headers struct {
 
 // CreatePetResponseDefaultHeaders the declared response headers of an HTTP default response for CreatePet
 type CreatePetResponseDefaultHeaders struct {
+	Allow      *string
 	XRequestID *string
 }
 
@@ -1077,6 +1079,7 @@ type GetPetResponse503Headers struct {
 
 // GetPetResponseDefaultHeaders the declared response headers of an HTTP default response for GetPet
 type GetPetResponseDefaultHeaders struct {
+	Allow      *string
 	XRequestID *string
 }
 
@@ -1423,6 +1426,13 @@ func ParseListPetsResponse(rsp *http.Response) (*ListPetsResponse, error) {
 		response.Headers503 = &headers
 	case true:
 		var headers ListPetsResponseDefaultHeaders
+		if values := rsp.Header.Values("Allow"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Allow", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Allow = &value
+		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -1698,6 +1708,13 @@ func ParseCreatePetResponse(rsp *http.Response) (*CreatePetResponse, error) {
 		response.Headers503 = &headers
 	case true:
 		var headers CreatePetResponseDefaultHeaders
+		if values := rsp.Header.Values("Allow"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Allow", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Allow = &value
+		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -2024,6 +2041,13 @@ func ParseGetPetResponse(rsp *http.Response) (*GetPetResponse, error) {
 		response.Headers503 = &headers
 	case true:
 		var headers GetPetResponseDefaultHeaders
+		if values := rsp.Header.Values("Allow"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Allow", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Allow = &value
+		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
