@@ -6,13 +6,14 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/routers"
 )
 
 // history is what requests have sent and responses have shown.
@@ -87,7 +88,9 @@ func (s *Suite) recordShown(t *testing.T, got Response) {
 	each("", got.value, func(place string, v any) {
 		s.seen[status+place] = true
 		o, _ := v.(object)
+		s.seen[status+place+" entry"] = s.seen[status+place+" entry"] || len(o) > 0
 		for _, part := range documented[place] {
+			s.seen[fmt.Sprintf("%p value %v", part, v)] = true
 			for name, p := range part.Properties {
 				s.shown[p] = s.shown[p] || o[name] != nil
 			}
@@ -142,6 +145,9 @@ func (s *Suite) recordValue(id, place string, v any) {
 		see(" items ", len(v))
 	case object:
 		see(" properties ", len(v))
+		if len(v) > 0 {
+			see(" entry")
+		}
 		if slices.Contains(slices.Collect(maps.Values(v)), nil) {
 			see(" null in it")
 		}
@@ -155,8 +161,8 @@ func (s *Suite) recordValue(id, place string, v any) {
 		}
 		if at := instant(v); !at.IsZero() {
 			s.seen["sent "+at.UTC().String()] = true
-			if !strings.HasSuffix(v, "Z") {
-				see(" time with an offset")
+			if !strings.HasSuffix(v, "Z") && strings.Contains(v, ".") {
+				see(" time with an offset and a fraction")
 			}
 		}
 	}
@@ -180,38 +186,6 @@ func (s *Suite) recordEffects(got Response, given map[string][]string) {
 			s.seen[got.route.Operation.OperationID+place+" effect"] = true
 		}
 	}
-}
-
-const longestText = 64 << 10 // no body that the edge accepts by default has one
-
-// limits returns the last size within each limit, and the next. It leaves out those of which no
-// request can have the next.
-func limits(s *openapi3.Schema) (last, next []string) {
-	keywords, _ := Decode(Encode(s)).(object)
-	for what, size := range map[string]string{
-		" items ": "Items", " length ": "Length", " properties ": "Properties", " value ": "imum",
-	} {
-		for bound, step := range map[string]float64{"min": -1, "max": 1} {
-			limit, err := strconv.ParseFloat(fmt.Sprint(keywords[bound+size]), 64)
-			if err != nil || limit+step == limit || size == "Length" && limit >= longestText {
-				continue
-			}
-			if keywords["exclusiveM"+bound[1:]+size] == true {
-				limit -= step
-			}
-			last, next = append(last, what+Encode(limit)), append(next, what+Encode(limit+step))
-		}
-	}
-	if s.Format == "date-time" {
-		last = append(last, " time with an offset")
-	}
-	if s.Nullable {
-		last = append(last, " null")
-	}
-	if entry := s.AdditionalProperties.Schema; entry != nil && entry.Value.Nullable {
-		last = append(last, " null in it")
-	}
-	return last, next
 }
 
 // coverage tests that the cases have seen every response that a client can cause, every header of a
@@ -241,6 +215,14 @@ func (s *Suite) coverage(t *testing.T) {
 					want(name, place)
 				}
 				for _, part := range combined {
+					for _, v := range part.Enum {
+						what := fmt.Sprintf("%p value %v", part, v)
+						s.Assert(t, s.seen[what], "%s%s: got no value %v, want a case with one", name, place, v)
+						s.seen[what] = true // named once, although other operations have it
+					}
+					if part.AdditionalProperties.Schema != nil {
+						want(name+place, " entry")
+					}
 					for property, p := range part.Properties {
 						shown := s.shown[p] || p.Value.WriteOnly
 						s.Assert(t, shown, "%s%s.%s: got no value, want a case with one", name, place, property)
@@ -265,11 +247,15 @@ func (s *Suite) coverage(t *testing.T) {
 				want(o.OperationID+placeOf(p), " effect")
 			}
 		}
+		s.sameLimits(t, route, given)
 		for place, combined := range given {
 			name, part := o.OperationID+place, combined[0]
 			want(name, " valid value")
 			for _, part := range combined {
 				last, _ := limits(part)
+				for _, v := range part.Enum {
+					last = append(last, fmt.Sprint(" value ", v))
+				}
 				for _, limit := range last {
 					want(name, limit)
 				}
@@ -283,6 +269,25 @@ func (s *Suite) coverage(t *testing.T) {
 			}
 			if part.Type.Is("string") && part.Format == "" && isValid(part, Encode(Long)) {
 				want(name, " Long text")
+			}
+		}
+	}
+}
+
+// sameLimits tests that an operation that changes something has the limits of the one that creates it.
+func (s *Suite) sameLimits(t *testing.T, r *routers.Route, given schemas) {
+	for _, creates := range s.operations {
+		if creates.Method != http.MethodPost || creates.Path != path.Dir(r.Path) {
+			continue
+		}
+		for place, parts := range schemasOf(requestContent(creates)) {
+			want, _ := limits(parts[0])
+			for _, part := range given[place] {
+				got, _ := limits(part)
+				for _, limit := range want {
+					has := slices.Contains(got, limit) || place == ""
+					s.Assert(t, has, "%s%s: got no limit%s, want that of %s", r.Operation.OperationID, place, limit, creates.Operation.OperationID)
+				}
 			}
 		}
 	}

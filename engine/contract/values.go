@@ -152,11 +152,12 @@ var candidates = []string{
 	`"lost"`, `"LOST"`, `"+5"`, `"05"`, `"５"`, `"1/2"`, `"T"`, Encode(odd), `"a\u0000b"`, `""`,
 	`5`, `1`, `0`, `-1`, `7.5`, `7.0`, `1e2`, `1e300`, `2147483647`, `-2147483648`, `2147483648`, `9007199254740993`,
 	`9223372036854775807`, `-9223372036854775808`, `9223372036854775808`, `true`, `false`, `[]`, `{}`, `null`,
+	`"2026-11-21T10:00:00.25-23:30"`,
 }
 
-// Values returns JSON values that are valid for a schema, and others that are not. Of a
-// schema with a format for text, and of one that is no text, integer or list, it knows only
-// the example, and values of other types.
+// Values returns JSON values that are valid for a schema, and others that are not. Of a schema with a format
+// for text other than date-time, and of one that is no text, number with a maximum or list, it knows only the
+// example, and values of other types.
 func Values(s *openapi3.Schema) (good, bad []string) {
 	all := slices.Clone(candidates)
 	for _, v := range s.Enum {
@@ -185,7 +186,8 @@ func Values(s *openapi3.Schema) (good, bad []string) {
 			all = append(all, Encode(entries))
 		}
 	}
-	known := s.Type.Is("string") && s.Format == "" || s.Type.Is("integer") || s.Type.Is("array")
+	known := s.Type.Is("integer") || s.Type.Is("array") || s.Type.Is("number") && s.Max != nil ||
+		s.Type.Is("string") && (s.Format == "" || s.Format == "date-time")
 	for _, text := range all {
 		if !isValid(s, text) {
 			bad = append(bad, text)
@@ -197,6 +199,46 @@ func Values(s *openapi3.Schema) (good, bad []string) {
 		good = []string{Encode(s.Example)}
 	}
 	return good, bad
+}
+
+const longestText = 64 << 10 // no body that the edge accepts by default has one
+
+// limits returns the last size within each limit, and the next. It leaves out those of which no
+// request can have the next.
+func limits(s *openapi3.Schema) (last, next []string) {
+	keywords, _ := Decode(Encode(s)).(object)
+	for what, size := range map[string]string{
+		" items ": "Items", " length ": "Length", " properties ": "Properties", " value ": "imum",
+	} {
+		for bound, step := range map[string]float64{"min": -1, "max": 1} {
+			limit, err := strconv.ParseFloat(fmt.Sprint(keywords[bound+size]), 64)
+			if err != nil || limit+step == limit || size == "Length" && limit >= longestText {
+				continue
+			}
+			if keywords["exclusiveM"+bound[1:]+size] == true {
+				limit -= step
+			}
+			last, next = append(last, what+Encode(limit)), append(next, what+Encode(limit+step))
+		}
+	}
+	for _, hundredths := range []string{"0.29", "1.15", "4.35"} { // whose floats are a bit less or more
+		if s.MultipleOf != nil && isValid(s, hundredths) {
+			last = append(last, " value "+hundredths)
+		}
+	}
+	if s.Format == "date-time" {
+		last = append(last, " time with an offset and a fraction")
+	}
+	if s.AdditionalProperties.Schema != nil {
+		last = append(last, " entry")
+	}
+	if s.Nullable {
+		last = append(last, " null")
+	}
+	if entry := s.AdditionalProperties.Schema; entry != nil && entry.Value.Nullable {
+		last = append(last, " null in it")
+	}
+	return last, next
 }
 
 // isValid reports whether a JSON value is valid for s. An integer is an int64 or int32,

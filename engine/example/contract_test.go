@@ -99,11 +99,11 @@ func cases(t *testing.T, s *contract.Suite) {
 		// Schemas of other shapes.
 		{
 			Send: "POST /v1/assessments", Want: "200", Says: `["1","11","13","15","17","19","3","5","7","9"]`,
-			Body: `{"kind":"blood","takenAt":"2026-11-21T10:00:00+02:00","values":{` + strings.Join(values, ",") + "}}",
+			Body: `{"kind":"blood","takenAt":"2026-11-21T10:00:00.25+02:00","values":{` + strings.Join(values, ",") + "}}",
 		},
 		{
 			Send: "POST /v1/assessments", Want: "200", Says: long,
-			Body: `{"kind":"scan","takenAt":"2026-11-21T10:00:00+02:00","regions":[` + many + `"` + long + `"]}`,
+			Body: `{"kind":"scan","takenAt":"2026-11-21T10:00:00.25+02:00","regions":[` + many + `"` + long + `"]}`,
 		},
 		{Send: "POST /v1/assessments", Body: `{"kind":"blood","takenAt":"2026-11-21T10:00:00Z","values":{}}`, Want: "200", Says: `[]`},
 		{Send: "POST /v1/assessments", Body: `{"kind":"scan","takenAt":"2026-11-21T10:00:00Z","regions":[]}`, Want: "200", Says: `[]`},
