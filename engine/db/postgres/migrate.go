@@ -26,7 +26,7 @@ func (s Schema) newest() int64 {
 // version returns the version of the schema, or 0 if there is none.
 func (s Schema) version(ctx context.Context, conn *pgx.Conn) (v int64, err error) {
 	err = conn.QueryRow(ctx, "SELECT max(version_id) FROM "+s.versions()).Scan(&v)
-	if answer(err).Code == "42P01" { // undefined_table
+	if serverError(err).Code == "42P01" { // undefined_table
 		return 0, nil
 	}
 	return v, err
@@ -34,7 +34,8 @@ func (s Schema) version(ctx context.Context, conn *pgx.Conn) (v int64, err error
 
 // check returns an error unless the version is the newest.
 func (s Schema) check(version int64) error {
-	switch newest := s.newest(); {
+	newest := s.newest()
+	switch {
 	case version == 0:
 		return fmt.Errorf("%w in the schema %s", db.ErrNone, s.Name)
 	case version < newest:
@@ -47,29 +48,30 @@ func (s Schema) check(version int64) error {
 
 // migrate brings the schema to the newest version, or waits up to a minute for another process that
 // does. The lock is a row, since PgBouncer may give a session, with its locks, to another client.
-func (s Schema) migrate(ctx context.Context, seen found, logger *slog.Logger) (from, to int64, err error) {
-	from, to = seen.version, s.newest()
+func (d *DB) migrate(ctx context.Context) (from, to int64, err error) {
+	s, c := d.schema, d.config.ConnConfig
+	from, to = d.version, s.newest()
 	if from >= to {
 		return from, to, s.check(from)
 	}
-	if !seen.pooled { // PgBouncer does not know these
-		seen.config.RuntimeParams["statement_timeout"] = "0"
+	if !d.first.pooled { // PgBouncer does not know these
+		c.RuntimeParams["statement_timeout"] = "0"
 		// If this process dies or hangs, its transaction, with its locks on tables, must end when goose's lock does.
-		seen.config.RuntimeParams["idle_in_transaction_session_timeout"] = "30s"
+		c.RuntimeParams["idle_in_transaction_session_timeout"] = "30s"
 	}
-	db := stdlib.OpenDB(*seen.config)
+	db := stdlib.OpenDB(*c)
 	defer db.Close()
 	if _, err := db.ExecContext(ctx, s.create()); err != nil {
 		return 0, 0, err
 	}
-	waiting := sync.OnceFunc(func() { logger.Warn("waiting for another process that migrates the schema") })
+	waiting := sync.OnceFunc(func() { d.logger.Warn("waiting for another process that migrates the schema") })
 	locker, err := lock.NewPostgresTableLocker(
 		lock.WithTableName(s.Name+".goose_lock"),
 		lock.WithTableLockTimeout(100*time.Millisecond, 600),
 		lock.WithTableUnlockTimeout(100*time.Millisecond, 10), // which no signal ends
 		lock.WithTableLogger(slog.New(slog.DiscardHandler)),
 		lock.WithTableRetryPolicy(func(err error) bool {
-			if answer(err).Code != "" { // an error of the server, such as a missing privilege
+			if serverError(err).Code != "" { // an error of the server, such as a missing privilege
 				return false
 			}
 			waiting()
@@ -92,9 +94,9 @@ func (s Schema) migrate(ctx context.Context, seen found, logger *slog.Logger) (f
 		return to, to, nil
 	}
 	if from == 0 {
-		logger.Info("created a new store", "database", seen.config.Database, "schema", s.Name)
+		d.logger.Info("created a new store", "database", c.Database, "schema", s.Name)
 	} else {
-		logger.Info("migrated the schema", "from", from, "to", to)
+		d.logger.Info("migrated the schema", "from", from, "to", to)
 	}
 	return from, to, nil
 }
