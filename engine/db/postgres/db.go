@@ -25,15 +25,8 @@ import (
 
 // Schema is what a program keeps in a database.
 type Schema struct {
-	// Name is the PostgreSQL schema of all its tables, and the default application_name. It must
-	// need no quotes. Every statement must name the schema, because the default search path
-	// begins with a schema of the user's name, whose tables would hide others.
-	Name string
-
-	// Migrations are goose's files. During an upgrade, replicas of the previous version are still
-	// running. So a migration may add tables, indexes, and columns that are nullable or have a
-	// default, and drop only what the previous version does not name.
-	Migrations fs.FS
+	Name       string // the PostgreSQL schema of all tables; every statement must name it
+	Migrations fs.FS  // goose's files; see README.md for what they may change
 }
 
 // versions returns the name of goose's table.
@@ -55,9 +48,7 @@ type DB struct {
 	primary atomic.Pointer[string] // what to dial, or "" for any; nil before a search
 	search  singleflight.Group
 
-	// Reads and writes may each use half of the connections, so that slow writes, such as those
-	// that wait for a standby, do not block reads, nor slow reads writes.
-	reads, writes *semaphore.Weighted
+	reads, writes *semaphore.Weighted // so that slow writes do not block reads, nor slow reads writes
 
 	closed           atomic.Bool
 	unreachableSince atomic.Int64 // according to Ping, in nanoseconds; 0 if it is reachable
@@ -71,11 +62,12 @@ func (s Schema) Open(ctx context.Context, address string, o db.Options) (*DB, er
 	case err != nil: // returned below
 	case o.RequireSync && !d.first.synchronous():
 		err = fmt.Errorf("--require-sync: writes need not wait for a standby, or the end of a wait would go unnoticed: "+
-			"synchronous_standby_names is %q, synchronous_commit %s and client_min_messages %s", d.first.Standbys, d.first.Commit, d.first.Messages)
+			"synchronous_standby_names is %q, synchronous_commit %s and client_min_messages %s",
+			d.first.Standbys, d.first.Commit, d.first.Messages)
 	case o.MustExist && d.version == 0:
 		err = s.check(d.version)
 	default:
-		_, _, err = d.migrate(ctx)
+		err = d.migrate(ctx)
 	}
 	if err != nil {
 		return nil, explainOpen(address, err)
@@ -99,15 +91,14 @@ func (s Schema) OpenReader(ctx context.Context, address string) (*DB, error) {
 // Migrate brings the schema of the database at address up to date, creating it if there is
 // none, and returns the versions before and after.
 func (s Schema) Migrate(ctx context.Context, address string, logger *slog.Logger) (from, to int64, err error) {
-	d, err := s.connect(ctx, address, logger, true)
-	if err == nil {
-		from, to, err = d.migrate(ctx)
+	d, err := s.Open(ctx, address, db.Options{Logger: logger})
+	if err != nil {
+		return 0, 0, err
 	}
-	return from, to, explainOpen(address, err)
+	return d.version, s.newest(), d.Close()
 }
 
-// connect opens a connection, stores what it finds in the DB that it returns, and closes the
-// connection. With writes, it rejects a server that may lose them.
+// connect returns a DB with what one connection finds. With writes, it rejects a server that may lose them.
 func (s Schema) connect(ctx context.Context, address string, logger *slog.Logger, writes bool) (*DB, error) {
 	config, err := s.parse(address)
 	if err != nil {
@@ -135,13 +126,14 @@ func (s Schema) connect(ctx context.Context, address string, logger *slog.Logger
 	}
 	d.first = sessionOf(c)
 	d.Citus = d.first.Citus
-	if d.version, err = s.version(ctx, c); err != nil {
+	err = c.QueryRow(ctx, "SELECT max(version_id) FROM "+s.versions()).Scan(&d.version)
+	if err != nil && serverError(err).Code != "42P01" { // undefined_table
 		return nil, err
 	}
 	return d, d.first.check(writes)
 }
 
-// prepare makes c connect to the primary. It parses the address again, because passwords, certificates
+// prepare makes c connect to the primary that was found last, or searches it. It parses the address again, because passwords, certificates
 // and services in files may have changed.
 func (d *DB) prepare(ctx context.Context, c *pgx.ConnConfig) error {
 	config, err := d.schema.parse(d.address)
@@ -152,7 +144,20 @@ func (d *DB) prepare(ctx context.Context, c *pgx.ConnConfig) error {
 	if d.first.pooled && c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement { // the default of pgx
 		c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
-	return d.toPrimary(ctx, c)
+	primary, err, _ := d.search.Do("", func() (any, error) { // callers share one search
+		if known := d.primary.Load(); known != nil {
+			return *known, nil
+		}
+		address, err := d.find(context.WithoutCancel(ctx), c)
+		if err == nil {
+			d.primary.Store(&address)
+		}
+		return address, err
+	})
+	if err == nil && primary != "" {
+		dialOnly(c, primary.(string))
+	}
+	return err
 }
 
 // start opens the pool.
@@ -168,11 +173,8 @@ func (d *DB) start(ctx context.Context) (err error) {
 	return err
 }
 
-// explainOpen formats an error of opening the database at address, if there is one, as one line.
+// explainOpen formats an error of opening the database at address as one line.
 func explainOpen(address string, err error) error {
-	if err == nil {
-		return nil
-	}
 	e := serverError(err)
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	switch {
@@ -207,8 +209,7 @@ func (d *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close waits for the statements in progress, for closeTimeout at most: pgx would wait 15 s
-// for each connection to a server that hangs.
+// Close waits for the statements in progress, for closeTimeout at most.
 func (d *DB) Close() error {
 	d.closed.Store(true)
 	closed := make(chan struct{})

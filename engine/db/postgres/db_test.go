@@ -21,7 +21,7 @@ import (
 
 // TestAddress checks that no password is printed, and which addresses have advice about it.
 func TestAddress(t *testing.T) {
-	const unclear = "malformed: it is unclear where the password is"
+	const hidden, unclear = "postgres://…", "malformed: it is unclear where the password is"
 	for address, want := range map[string]struct{ redacted, err string }{
 		"postgres://":                                                     {"postgres://", ""}, // the environment has the rest
 		"postgres://?pool_max_conns=8":                                    {"postgres://", ""},

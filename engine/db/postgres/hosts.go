@@ -78,12 +78,10 @@ var (
 	printable = regexp.MustCompile(`^postgres(ql)?://` + login + host + `(,` + host + `)*(/[\w.-]*)?(\?[^@]*)?$`)
 )
 
-const hidden = "postgres://…"
-
 // Redact returns address without its password and parameters, or nothing of it if they are ambiguous.
 func Redact(address string) string {
 	if !printable.MatchString(address) {
-		return hidden
+		return "postgres://…"
 	}
 	plain, _, _ := strings.Cut(address, "?")
 	return regexp.MustCompile(password).ReplaceAllString(plain, ":xxxxx@")
@@ -118,24 +116,6 @@ func dialed(ctx context.Context, c *pgx.ConnConfig) (all []string, err error) {
 	return all, err
 }
 
-// toPrimary makes c connect to the primary found last, or searches it. Callers share one search.
-func (d *DB) toPrimary(ctx context.Context, c *pgx.ConnConfig) error {
-	primary, err, _ := d.search.Do("", func() (any, error) {
-		if known := d.primary.Load(); known != nil {
-			return *known, nil
-		}
-		address, err := d.find(context.WithoutCancel(ctx), c)
-		if err == nil {
-			d.primary.Store(&address)
-		}
-		return address, err
-	})
-	if err == nil && primary != "" {
-		dialOnly(c, primary.(string))
-	}
-	return err
-}
-
 // find asks the servers of c, if there are several, and returns the address of the newest primary. Each is
 // asked alone, side by side, because pgx asks no further one after some errors.
 func (d *DB) find(ctx context.Context, c *pgx.ConnConfig) (string, error) {
@@ -158,12 +138,9 @@ func (d *DB) find(ctx context.Context, c *pgx.ConnConfig) (string, error) {
 			ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
 			defer cancel()
 			conn, err := pgx.ConnectConfig(ctx, one)
-			if s.err = err; err != nil {
-				return
-			}
-			defer conn.Close(ctx)
-			if s.session, err = d.ask(ctx, conn); err != nil {
-				s.err = fmt.Errorf("%s: %w", address, err)
+			if s.err = err; err == nil {
+				s.session, s.err = d.ask(ctx, conn)
+				_ = conn.Close(ctx)
 			}
 		})
 	}
@@ -173,7 +150,7 @@ func (d *DB) find(ctx context.Context, c *pgx.ConnConfig) (string, error) {
 	errs := []error{lookup}
 	for _, s := range servers {
 		if s.err == nil {
-			s.err = d.admit(s.address, s.session)
+			s.err = d.admit(s.session)
 		}
 		switch {
 		case s.err != nil:
@@ -186,14 +163,13 @@ func (d *DB) find(ctx context.Context, c *pgx.ConnConfig) (string, error) {
 		}
 	}
 	if primary.address == "" {
-		return "", unreachable(errs...)
+		return "", unreachable(errors.Join(errs...))
 	}
 	return primary.address, nil
 }
 
-// unreachable returns db.ErrUnreachable with the reason of each server that was dialed, in one line.
-func unreachable(errs ...error) error {
-	err := errors.Join(errs...)
+// unreachable returns db.ErrUnreachable with the reasons that err joins, in one line.
+func unreachable(err error) error {
 	text := strings.Join(slices.Compact(reasons(err)), "; ")
 	if pgconn.Timeout(err) {
 		text += "; if the network is slow, set connect_timeout=SECONDS in the address"

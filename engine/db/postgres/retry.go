@@ -38,14 +38,12 @@ func (d *DB) WriteOnce(ctx context.Context, f func(context.Context, *pgx.Conn) e
 	return d.run(ctx, mode{writes: true, once: true}, f)
 }
 
-type statement = func(context.Context, *pgx.Conn) error
-
 // mode says whether a statement changes the database, and whether it must not be executed twice.
 type mode struct{ writes, once bool }
 
 // run attempts a statement until it succeeds or has been retried for long enough. Its errors have
 // kinds of package fault: Unavailable only if nothing was done.
-func (d *DB) run(ctx context.Context, m mode, st statement) error {
+func (d *DB) run(ctx context.Context, m mode, st func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	began, unknown := time.Now(), false // whether an attempt may have written
@@ -60,15 +58,14 @@ func (d *DB) run(ctx context.Context, m mode, st statement) error {
 			cause = err
 		}
 		effect := effectOf(err)
-		if effect == rejected {
-			return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", cause))
-		}
 		unknown = unknown || m.writes && effect == maybeExecuted
 		ended := ctx.Err() != nil || d.closed.Load()
-		if unknown && (m.once || ended) { // otherwise another attempt may settle it
+		switch {
+		case effect == rejected:
+			return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", cause))
+		case unknown && (m.once || ended): // otherwise another attempt may settle it
 			return fault.Wrap(fault.Internal, fmt.Errorf("the outcome of the write is unknown: %w", cause))
-		}
-		if !unknown && (ended || time.Since(began) >= outageWait) {
+		case !unknown && (ended || time.Since(began) >= outageWait):
 			return fault.Wrap(fault.Unavailable, fmt.Errorf("the database is unavailable: %w", cause))
 		}
 		time.Sleep(retryPause/2 + rand.N(retryPause))
@@ -77,7 +74,7 @@ func (d *DB) run(ctx context.Context, m mode, st statement) error {
 
 // attempt runs a statement once. A write fails if the server sends a WARNING: the wait for a standby
 // may have been canceled, in which case the server reports success, but only the primary has the commit.
-func (d *DB) attempt(ctx context.Context, writes bool, st statement) error {
+func (d *DB) attempt(ctx context.Context, writes bool, st func(context.Context, *pgx.Conn) error) error {
 	acquireCtx, cancel := context.WithTimeout(ctx, outageWait)
 	defer cancel()
 	half, of := d.reads, "reads"
@@ -101,9 +98,9 @@ func (d *DB) attempt(ctx context.Context, writes bool, st statement) error {
 		return fmt.Errorf("%w: %w", errNotExecuted, err)
 	}
 	data := c.PgConn().CustomData()
-	delete(data, warning)
+	delete(data, "warning")
 	err = st(ctx, c)
-	if text, warned := data[warning]; warned && writes && (err == nil || fault.ByCaller(err)) {
+	if text, warned := data["warning"]; warned && writes && (err == nil || fault.ByCaller(err)) {
 		err = fmt.Errorf("the server warned during the write: %v", text)
 	}
 	if serverError(err).Code == "25006" { // read_only_sql_transaction
@@ -112,14 +109,11 @@ func (d *DB) attempt(ctx context.Context, writes bool, st statement) error {
 	return err
 }
 
-// warning is the key in a connection's CustomData for the text of the last WARNING.
-const warning = "warning"
-
 // keepWarning stores every WARNING, except that transaction IDs will run out, which each write gets
 // for weeks, before its commit. Citus sends the warnings of its nodes as DEBUG, with a code of class 01.
 func keepWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	if (n.SeverityUnlocalized == "WARNING" || strings.HasPrefix(n.Code, "01")) && n.Routine != "GetNewTransactionId" {
-		c.CustomData()[warning] = n.Message
+		c.CustomData()["warning"] = n.Message
 	}
 }
 

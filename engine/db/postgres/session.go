@@ -21,18 +21,15 @@ type session struct {
 	Encoding string // of the database
 	Citus    bool   // the extension is installed
 
-	Commit   string // synchronous_commit
-	Standbys string // synchronous_standby_names
-	Messages string // client_min_messages
+	Commit, Standbys, Messages string // synchronous_commit, synchronous_standby_names, client_min_messages
 
 	Hidden   []string // tables of the schema that may hide rows from the user
 	Unlogged []string // tables of the schema that a crash empties
 	Off      []string // settings without which a crash loses writes
 
-	pooled bool // there is a pooler such as PgBouncer in between
-
-	system  string // the system identifier; empty if the user may not see it
-	started string // when the server was started
+	host            string // and port, or socket
+	pooled          bool   // there is a pooler such as PgBouncer in between
+	system, started string // the system identifier, empty if the user may not see it, and when the server was started
 	position
 	denied error               // why these cannot be seen
 	before map[string]position // what was known before the server was asked
@@ -51,7 +48,7 @@ SELECT pg_backend_pid() AS backend,
 	current_setting('client_min_messages') AS messages,
 	ARRAY(SELECT relname FROM tables WHERE row_security_active(oid)) AS hidden,
 	ARRAY(SELECT relname FROM tables WHERE relpersistence <> 'p') AS unlogged,
-	ARRAY(SELECT name FROM unnest(ARRAY['synchronous_commit', 'fsync', 'full_page_writes']) name WHERE current_setting(name) = 'off') AS off`
+	ARRAY(SELECT name FROM (VALUES ('synchronous_commit'), ('fsync'), ('full_page_writes')) setting (name) WHERE current_setting(name) = 'off') AS off`
 
 // selectSystem calls functions that a user may not be allowed to call.
 const selectSystem = `SELECT system_identifier::text, pg_postmaster_start_time()::text,
@@ -67,18 +64,22 @@ func (d *DB) session(ctx context.Context, c *pgx.Conn) (session, error) {
 
 // ask returns the session of a new connection to a primary.
 func (d *DB) ask(ctx context.Context, c *pgx.Conn) (session, error) {
-	before := d.seen()
+	d.mu.Lock()
+	before := maps.Clone(d.newest)
+	d.mu.Unlock()
 	s, err := d.session(ctx, c)
+	s.host, s.before = c.PgConn().Conn().RemoteAddr().String(), before
 	if err == nil && s.ReadOnly {
 		err = errors.New("the server is a standby, or default_transaction_read_only is on")
 	}
-	if err != nil {
-		return s, err
+	if err == nil {
+		err = c.QueryRow(ctx, selectSystem, pgx.QueryExecModeExec).Scan(&s.system, &s.started, &s.timeline, &s.flushed)
+		if err != nil && (effectOf(err) == rejected || serverError(err).Code == "0A000") { // some clouds deny these functions
+			s.denied, err = err, nil
+		}
 	}
-	s.before = before
-	err = c.QueryRow(ctx, selectSystem, pgx.QueryExecModeExec).Scan(&s.system, &s.started, &s.timeline, &s.flushed)
-	if err != nil && (effectOf(err) == rejected || serverError(err).Code == "0A000") { // some clouds deny these functions
-		s.denied, err = err, nil
+	if err != nil {
+		err = fmt.Errorf("%s: %w", s.host, err)
 	}
 	return s, err
 }
@@ -88,11 +89,11 @@ func (d *DB) validate(ctx context.Context, c *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Config().ConnectTimeout)
 	defer cancel()
 	s, err := d.ask(ctx, c)
-	if err == nil {
-		err = d.admit(c.PgConn().Conn().RemoteAddr().String(), s)
-	}
 	c.PgConn().CustomData()["session"] = s
-	return err
+	if err != nil {
+		return err
+	}
+	return d.admit(s)
 }
 
 // position is how far a primary has written.
@@ -114,25 +115,15 @@ type lineage struct {
 	newest map[string]position // by system identifier; guarded by mu
 }
 
-// seen returns a copy of what is known.
-func (l *lineage) seen() map[string]position {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return maps.Clone(l.newest)
-}
-
 // admit checks the session of a new connection, and logs why it is rejected.
-func (l *lineage) admit(host string, s session) error {
-	err, level := l.check(s), slog.LevelError
-	if s.system == "" {
-		level = slog.LevelWarn // it may be the primary
-	}
-	if err != nil {
-		l.logOnce(level, "rejected a PostgreSQL server", "host", host, "error", err)
-		return fmt.Errorf("%s: %w", host, err)
+func (l *lineage) admit(s session) error {
+	if err := l.check(s); err != nil {
+		l.logOnce(slog.LevelWarn, "rejected a PostgreSQL server", "host", s.host, "error", err)
+		return fmt.Errorf("%s: %w", s.host, err)
 	}
 	if s.system == "" {
-		l.logOnce(slog.LevelInfo, "an old primary that returns would go unnoticed, since the timeline cannot be read", "host", host, "error", s.denied)
+		l.logOnce(slog.LevelInfo, "an old primary that returns would go unnoticed, since the timeline cannot be read",
+			"host", s.host, "error", s.denied)
 	}
 	return nil
 }
