@@ -135,8 +135,8 @@ func TestRetries(t *testing.T) {
 		{"POST", "", []int{504, 502}, "1", 0, "200", 3, 2 * s},
 		{"POST", "", []int{400}, "1", 0, "400", 1, 0},
 		{"POST", "", []int{lost, lost, lost, lost}, "", 0, failed + "lost .Idempotency-Key: ", 4, 300 * ms},
-		{"GET ./pets", "", []int{lost}, "", 0, `"./pets": lost`, 1, 0},                          // no server is named
-		{"POST " + host + example.PetPath(1) + "/sales", "k1", []int{500}, "1", 0, "500", 1, 0}, // takes no such key
+		{"GET ./pets", "", []int{lost}, "", 0, `"./pets": lost`, 1, 0},                            // no server is named
+		{"POST " + host + example.ListPath() + "/1/sales", "k1", []int{500}, "1", 0, "500", 1, 0}, // takes no such key
 	}
 	for path, item := range example.OpenAPI().Paths.Map() {
 		if item.Post == nil {

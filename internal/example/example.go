@@ -33,9 +33,6 @@ const path = "/pets"
 // ListPath returns the path of the list on the server.
 func ListPath() string { return Base() + path }
 
-// PetPath returns the path of one pet on the server.
-func PetPath(id any) string { return fmt.Sprintf("%s/%v", ListPath(), id) }
-
 // What tests know about the identifiers of pets. ID is a pattern of one, Follows reports whether a list may have
 // id after before, and NoID lists some that no pet has, as in a path.
 const ID = "[0-9]+"

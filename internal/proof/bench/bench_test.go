@@ -73,7 +73,7 @@ var operations = []struct {
 	{"filtered list", func() string {
 		return fmt.Sprintf("GET %s?limit=20&%s&after=%d", example.ListPath(), random(filters), rand.IntN(stored-300))
 	}},
-	{"get", func() string { return "GET " + example.PetPath(1+rand.IntN(stored)) }},
+	{"get", func() string { return fmt.Sprintf("GET %s/%d", example.ListPath(), 1+rand.IntN(stored)) }},
 	{"create", func() string { return "POST " + example.ListPath() + " " + random(bodies) }},
 }
 
