@@ -2,6 +2,7 @@ package contract
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -22,9 +23,9 @@ func needsNoKey(r *routers.Route) bool {
 // readable returns the target of the first operation that only reads and needs a key, or "".
 func (s *Suite) readable() string {
 	for _, r := range s.operations {
-		ids, callable := examples(r)
-		if r.Method == http.MethodGet && callable && !needsNoKey(r) && !strings.Contains(r.Path, "{") {
-			return pathWith(r, ids, "", "")
+		send, callable := request(r, "")
+		if r.Method == http.MethodGet && callable && !needsNoKey(r) && send == "GET "+r.Path {
+			return r.Path
 		}
 	}
 	return ""
@@ -107,15 +108,11 @@ func (s *Suite) authentication(t *testing.T) {
 func (s *Suite) methods(t *testing.T) {
 	paths := map[string][]string{}
 	for _, r := range s.operations {
-		ids, callable := examples(r)
-		if !callable {
-			continue
-		}
-		for _, path := range []string{pathWith(r, ids, "", ""), pathWith(r, map[string]string{}, "", "")} {
-			for name := range ids {
-				path = strings.ReplaceAll(path, "{"+name+"}", "x") // not a valid identifier, perhaps
-			}
+		if send, callable := request(r, ""); callable {
+			_, path, _ := Case{Send: send}.target()
+			invalid := regexp.MustCompile(`{\w+}`).ReplaceAllString(r.Path, "x") // not a valid identifier, perhaps
 			paths[path] = append(paths[path], r.Method)
+			paths[invalid] = append(paths[invalid], r.Method)
 		}
 	}
 	for _, path := range []string{"/livez", "/readyz", "/openapi.yaml", "/openapi.json"} {

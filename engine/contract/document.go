@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -23,9 +24,14 @@ func parameters(r *routers.Route) (all []*openapi3.Parameter) {
 	return all
 }
 
-// takes reports whether an operation has a parameter with this name.
-func takes(r *routers.Route, name string) bool {
-	return slices.ContainsFunc(parameters(r), func(p *openapi3.Parameter) bool { return p.Name == name })
+// parameter returns the parameter of an operation with this name, or nil.
+func parameter(r *routers.Route, name string) *openapi3.Parameter {
+	for _, p := range parameters(r) {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
 }
 
 // pathWith returns the path of a request with these identifiers, but for the named one.
@@ -37,17 +43,42 @@ func pathWith(r *routers.Route, ids map[string]string, name, value string) strin
 	return path
 }
 
-// examples returns the identifiers that the document has as examples. It reports whether an operation
-// can be called with them, and without other parameters.
-func examples(r *routers.Route) (ids map[string]string, callable bool) {
-	ids = map[string]string{}
+// request returns a request to an operation with these texts for the named parameter, if any, and examples
+// of the others that are required. It reports whether the document has these examples.
+func request(r *routers.Route, name string, texts ...string) (send string, callable bool) {
+	target, query, header := r.Path, url.Values{}, ""
 	for _, p := range parameters(r) {
-		if p.Required && (p.In != openapi3.ParameterInPath || p.Example == nil) {
-			return nil, false
+		values, example := texts, cmp.Or(p.Example, exampleOf(p.Schema.Value))
+		switch {
+		case p.Name == name:
+		case !p.Required:
+			continue
+		case example == nil:
+			return "", false
+		default:
+			values = []string{fmt.Sprint(example)}
 		}
-		ids[p.Name] = fmt.Sprint(p.Example)
+		switch p.In {
+		case openapi3.ParameterInPath:
+			target = strings.ReplaceAll(target, "{"+p.Name+"}", url.PathEscape(values[0]))
+		case openapi3.ParameterInQuery:
+			query[p.Name] = values
+		default:
+			header += "\n" + p.Name + ": " + values[0]
+		}
 	}
-	return ids, true
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	return r.Method + " " + target + header, true
+}
+
+// exampleOf returns the example of a schema, or the first of its only values.
+func exampleOf(s *openapi3.Schema) any {
+	if s.Example == nil && len(s.Enum) > 0 {
+		return s.Enum[0]
+	}
+	return s.Example
 }
 
 // requestContent returns the content of the body of a request; nil if it has none.
@@ -82,24 +113,21 @@ func jsonBody(content openapi3.Content) (media string, s *openapi3.Schema) {
 // parameter, and a parameter of the query that is given twice.
 func (s *Suite) parameters(t *testing.T) {
 	for _, r := range s.operations {
-		ids, callable := examples(r)
 		for _, p := range parameters(r) {
 			inQuery := p.In == openapi3.ParameterInQuery
-			if !callable || !inQuery && p.In != openapi3.ParameterInPath {
+			if !inQuery && p.In != openapi3.ParameterInPath {
 				continue
 			}
 			for _, text := range invalidTexts(p.Schema.Value) {
-				send := r.Method + " " + pathWith(r, ids, p.Name, text)
-				if inQuery {
-					send += "?" + url.Values{p.Name: {text}}.Encode()
-				} else if text == "" || strings.Contains(text, "\x00") { // which gateways refuse
+				if !inQuery && (text == "" || strings.Contains(text, "\x00")) { // which gateways refuse
 					continue
 				}
-				s.Try(t, Case{Send: send, Want: "400 invalid_parameter", Says: p.Name})
+				if send, callable := request(r, p.Name, text); callable {
+					s.Try(t, Case{Send: send, Want: "400 invalid_parameter", Says: p.Name})
+				}
 			}
-			if inQuery && !p.Schema.Value.Type.Is("array") {
-				twice := url.Values{p.Name: {fmt.Sprint(p.Example), fmt.Sprint(p.Example)}}
-				send := r.Method + " " + pathWith(r, ids, "", "") + "?" + twice.Encode()
+			example := fmt.Sprint(cmp.Or(p.Example, exampleOf(p.Schema.Value)))
+			if send, callable := request(r, p.Name, example, example); callable && inQuery && !p.Schema.Value.Type.Is("array") {
 				s.Try(t, Case{Send: send, Want: "400 invalid_parameter", Says: p.Name + " once"})
 			}
 		}
@@ -109,25 +137,44 @@ func (s *Suite) parameters(t *testing.T) {
 // BodyOf returns a JSON body for a schema, with properties such as `"title":"Emma"`, and with examples of
 // others that are required.
 func BodyOf(schema *openapi3.Schema, properties ...string) string {
+	schema = branches(schema)[0]
 	for _, name := range schema.Required {
 		has := func(p string) bool { return strings.HasPrefix(p, strconv.Quote(name)+":") }
 		if !slices.ContainsFunc(properties, has) {
-			properties = append(properties, strconv.Quote(name)+":"+Encode(schema.Properties[name].Value.Example))
+			properties = append(properties, strconv.Quote(name)+":"+Encode(exampleOf(schema.Properties[name].Value)))
 		}
 	}
 	return "{" + strings.Join(properties, ",") + "}"
+}
+
+// branches returns the objects that a schema may be, with what allOf combines.
+func branches(s *openapi3.Schema) (all []*openapi3.Schema) {
+	for _, branch := range slices.Concat(s.OneOf, s.AnyOf) {
+		all = append(all, branches(branch.Value)...)
+	}
+	if len(all) > 0 {
+		return all
+	}
+	whole := &openapi3.Schema{Type: s.Type, Properties: openapi3.Schemas{}, Required: s.Required}
+	maps.Copy(whole.Properties, s.Properties)
+	for _, part := range s.AllOf {
+		one := branches(part.Value)[0]
+		whole.Type, whole.Required = cmp.Or(whole.Type, one.Type), slices.Concat(whole.Required, one.Required)
+		maps.Copy(whole.Properties, one.Properties)
+	}
+	return append(all, whole)
 }
 
 // bodies tests of every operation which bodies it refuses.
 func (s *Suite) bodies(t *testing.T) {
 	for _, r := range s.operations {
 		content := requestContent(r)
-		ids, callable := examples(r)
+		send, callable := request(r, "")
 		if content == nil || !callable {
 			continue
 		}
-		isJSON, object := jsonBody(content)
-		send, whole := r.Method+" "+pathWith(r, ids, "", ""), BodyOf(object)
+		isJSON, schema := jsonBody(content)
+		whole := BodyOf(schema)
 		accepted := "Accept: " + regexp.QuoteMeta(strings.Join(slices.Sorted(maps.Keys(content)), ", "))
 		spaces := strings.Repeat(" ", s.MaxBody+1)
 		refuse := func(media, body, says string) {
@@ -147,7 +194,6 @@ func (s *Suite) bodies(t *testing.T) {
 			{Send: "\nContent-Type: application/json\nContent-Type: text/plain", Body: whole},
 			{Send: "\nContent-Encoding: gzip" + strings.Repeat("x", 300), Body: whole, Header: "Accept-Encoding: identity"},
 			// The checks come in this order, after those of the key.
-			{Send: "?%zz\nContent-Type: no/type", Body: spaces, Want: "400 invalid_parameter"},
 			{Send: "\nContent-Type: no/type", Body: spaces, Want: "413 payload_too_large"},
 			{Send: "\nContent-Type: no/type", Body: "{"},
 		} {
@@ -157,24 +203,76 @@ func (s *Suite) bodies(t *testing.T) {
 			c.Send = send + c.Send
 			s.Try(t, c)
 		}
-		if !object.Type.Is("object") {
-			continue
-		}
-		for _, body := range []string{
-			"{", "[]", whole + "{}", "\ufeff" + whole,
-			BodyOf(object, `"x":1`, `"x":1`), BodyOf(object, "\"x\":\"\xff\""), BodyOf(object, `"x":"\ud800"`),
-			BodyOf(object, `"x":`+strings.Repeat("[", 100)+strings.Repeat("]", 100)),
-		} {
-			refuse(isJSON, body, "")
-		}
-		for name, p := range object.Properties {
-			_, bad := Values(p.Value)
-			for _, v := range bad {
-				refuse(isJSON, BodyOf(object, Encode(name)+":"+v), name)
+		malformed := strings.Replace(send+"\n", "\n", "?%zz\n", 1) + "Content-Type: no/type"
+		s.Try(t, Case{Send: malformed, Body: spaces, Want: "400 invalid_parameter"})
+		for _, object := range branches(schema) {
+			if !object.Type.Is("object") {
+				continue
 			}
-			if slices.Contains(object.Required, name) { // names match exactly
-				refuse(isJSON, strings.Replace(whole, Encode(name), Encode(strings.ToUpper(name)), 1), name)
+			whole := BodyOf(object)
+			s.Assert(t, !strings.Contains(whole, ":null"), "%s: got %s, want an example of what is required", send, whole)
+			for _, body := range []string{
+				"{", "[]", whole + "{}", "\ufeff" + whole,
+				BodyOf(object, `"x":1`, `"x":1`), BodyOf(object, "\"x\":\"\xff\""), BodyOf(object, `"x":"\ud800"`),
+				BodyOf(object, `"x":`+strings.Repeat("[", 100)+strings.Repeat("]", 100)),
+			} {
+				refuse(isJSON, body, "")
+			}
+			for name, p := range object.Properties {
+				says := name
+				if len(schema.OneOf) > 0 && schema.Discriminator == nil {
+					says = "" // of a branch that nobody knows
+				}
+				_, bad := Values(p.Value)
+				for _, v := range bad {
+					refuse(isJSON, BodyOf(object, Encode(name)+":"+v), says)
+				}
+				if slices.Contains(object.Required, name) { // names match exactly
+					refuse(isJSON, strings.Replace(whole, Encode(name), Encode(strings.ToUpper(name)), 1), says)
+				}
 			}
 		}
 	}
+}
+
+// values sends every operation each value that is valid for a property of its body. That may conflict with
+// what is there, but is no invalid body.
+func (s *Suite) values(t *testing.T) {
+	for _, r := range s.operations {
+		media, schema := jsonBody(requestContent(r))
+		send, callable := request(r, "")
+		if !callable || media == "" {
+			continue
+		}
+		for _, object := range branches(schema) {
+			for name, p := range object.Properties {
+				good, _ := Values(p.Value)
+				for _, v := range good {
+					got := s.Try(t, Case{Send: send + "\nContent-Type: " + media, Body: BodyOf(object, Encode(name)+":"+v)})
+					ok := got.StatusCode < 500 && got.StatusCode != http.StatusBadRequest
+					got.Assert(t, ok, "got %.200s, want no such status", got.Body)
+				}
+			}
+		}
+	}
+}
+
+// due returns what is to be tested of an operation beside its responses.
+func due(r *routers.Route) (all []string) {
+	if r.Method != http.MethodGet {
+		all = append(all, " read back")
+	}
+	if parameter(r, "Idempotency-Key") != nil {
+		all = append(all, " repeat")
+	}
+	if r.Method != http.MethodGet || parameter(r, "limit") == nil {
+		return all
+	}
+	l, _ := listOf(r)
+	for _, p := range parameters(r) {
+		if p.In == openapi3.ParameterInQuery && p.Name != "limit" && p.Name != l.cursor {
+			all = append(all, placeOf(p)+" effect")
+		}
+	}
+	return append(all, " walk")
 }

@@ -2,15 +2,19 @@ package contract
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"path"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/routers"
 )
@@ -19,19 +23,19 @@ import (
 func (got Response) promise(t *testing.T, check string, ok bool, format string, args ...any) {
 	t.Helper()
 	name := got.route.Operation.OperationID + " " + check
-	got.Assert(t, ok || got.suite.Unpromised[name], name+": "+format, args...)
+	got.Assert(t, ok || got.suite.exempt(name), name+": "+format, args...)
 }
 
-// read sends a GET twice, if the document has one for the path; found tells. It is stable if both
-// responses are the same.
-func (s *Suite) read(t *testing.T, path string) (got Response, found, stable bool) {
+// read sends a GET twice, if the document has one for the path; found tells. Both must have the same response.
+func (s *Suite) read(t *testing.T, path string) (got Response, found bool) {
 	t.Helper()
 	c := Case{Send: "GET " + path + "\n" + bearer(s.Key)}
 	if r, _ := s.route(c); r == nil {
-		return Response{Response: &http.Response{}}, false, false
+		return Response{Response: &http.Response{}}, false
 	}
 	first, got := s.send(t, c), s.send(t, c)
-	return got, true, first.Body == got.Body
+	got.promise(t, "read", first.Body == got.Body, "got %.300s, want %.300s as before", got.Body, first.Body)
+	return got, true
 }
 
 // readPath returns where the effect of a write can be read: at its path or, if that is an action
@@ -59,7 +63,7 @@ func (s *Suite) otherIdentifiers(t *testing.T, c Case, r *routers.Route, ids map
 			s.send(t, changed)
 			continue
 		}
-		none, found, _ := s.read(t, readPath(r, path))
+		none, found := s.read(t, readPath(r, path))
 		if found && none.StatusCode == http.StatusNotFound && r.Method != http.MethodPut {
 			got := s.send(t, changed)
 			got.promise(t, "identifier", got.StatusCode >= 400, "got a success with the %s of another, want 404", name)
@@ -68,39 +72,98 @@ func (s *Suite) otherIdentifiers(t *testing.T, c Case, r *routers.Route, ids map
 }
 
 // write tests a case that writes, by what can be read before and after it. A success is sent with the
-// ETag of what it changes, if it takes one, and a 412 is due with another.
+// ETag of what it changes and with an Idempotency-Key, if the operation takes them.
 func (s *Suite) write(t *testing.T, c Case, r *routers.Route) Response {
 	t.Helper()
 	_, target, _ := c.target()
-	path := readPath(r, target)
-	before, _, stable := s.read(t, path)
-	tag, conditional := before.Header.Get("ETag"), strings.HasPrefix(c.Want, "2") && takes(r, "If-Match")
-	if conditional && tag != "" {
+	path, name := readPath(r, target), r.Operation.OperationID
+	before, _ := s.read(t, path)
+	takes := func(header string) bool { return !strings.HasPrefix(c.Want, "4") && parameter(r, header) != nil }
+	tag := before.Header.Get("ETag")
+	conditional, repeatable := takes("If-Match") && tag != "", takes("Idempotency-Key")
+	if repeatable && !keyLine.MatchString(c.Send) {
+		c = c.with("Idempotency-Key: " + newKey())
+	}
+	if conditional {
 		s.write(t, Case{Send: c.with(`If-Match: "another"`).Send, Body: c.Body, Want: "412"}, r)
 		c = c.with("If-Match: " + tag)
 	}
 	got := s.Expect(t, c)
-	after, found, stableAfter := s.read(t, cmp.Or(got.location(), path))
+	after, found := s.read(t, cmp.Or(got.location(), path))
 	switch {
 	case !found || got.StatusCode == http.StatusAccepted: // it is done later
 	case got.StatusCode >= 400:
-		same := !stable || after.Body == before.Body
+		same := after.Body == before.Body
 		got.promise(t, "refusal", same, "then got %.200s, want %.200s as before", after.Body, before.Body)
-	case r.Method == http.MethodDelete:
-		gone := path != target || after.StatusCode == http.StatusNotFound || after.StatusCode == http.StatusGone
+	case r.Method == http.MethodDelete && path == target:
+		gone := after.StatusCode == http.StatusNotFound || after.StatusCode == http.StatusGone
 		got.promise(t, "removal", gone, "then got %.200s, want 404 or 410", after.Body)
-	default:
+		s.seen[name+" read back"] = true
+	case got.StatusCode != http.StatusCreated || got.location() != "":
 		s.Expect(t, Case{Send: after.sent.Send, Want: "200"})
 		_, answered := jsonBody(got.content())
-		if _, shown := jsonBody(after.content()); stableAfter && answered == shown {
+		if _, shown := jsonBody(after.content()); answered == shown {
 			same := reflect.DeepEqual(got.value, after.value)
 			got.promise(t, "answer", same, "got %.300s, want %.300s as then read", got.Body, after.Body)
+			sent, read := got.Header.Get("ETag"), after.Header.Get("ETag")
+			got.Assert(t, sent == "" || sent == read, "ETag: got %s, want %s as then read", sent, read)
 		}
-		if newTag := after.Header.Get("ETag"); conditional && tag != "" && newTag != tag {
+		if conditional && after.Header.Get("ETag") != tag {
 			s.write(t, Case{Send: c.Send, Body: c.Body, Want: "412"}, r)
 		}
+		s.seen[name+" read back"] = true
+	}
+	if repeatable && got.StatusCode < 300 {
+		s.repeat(t, c, got)
 	}
 	return got
+}
+
+var keyLine = regexp.MustCompile(`\nIdempotency-Key: (.*)`)
+
+// newKey returns an Idempotency-Key that no other run has.
+func newKey() string { return fmt.Sprint("key", time.Now().UnixNano()) }
+
+// repeat tests that a request with the same Idempotency-Key, quoted or not, has the same response, and a 422
+// with another body; that it is another one of another API key; and that of several at once only one counts.
+func (s *Suite) repeat(t *testing.T, c Case, got Response) {
+	t.Helper()
+	name, key := got.route.Operation.OperationID, keyLine.FindStringSubmatch(c.Send)[1]
+	with := func(key string) string { return keyLine.ReplaceAllLiteralString(c.Send, "\nIdempotency-Key: "+key) }
+	same := func(again, got Response) {
+		t.Helper()
+		ok := again.Body == got.Body && again.location() == got.location()
+		again.promise(t, "repeat", ok, "got %.200s, want %.200s as the first time", again.Body, got.Body)
+	}
+	other, err := strconv.Unquote(key)
+	if err != nil {
+		other = strconv.Quote(key)
+	} else if strings.Contains(other, `"`) {
+		other = key
+	}
+	for _, key := range []string{key, other} {
+		same(s.Expect(t, Case{Send: with(key), Body: c.Body, Want: fmt.Sprint(got.StatusCode)}), got)
+	}
+	isOther, before := false, s.accepted[name]
+	schemasOf(requestContent(got.route)).compare("", Decode(before), Decode(c.Body), func(string, any, any) { isOther = true })
+	s.accepted[name] = c.Body
+	if before == "" || !isOther {
+		return
+	}
+	s.write(t, Case{Send: c.Send, Body: before, Want: "422"}, got.route)
+	if s.seen[name+" repeat"] {
+		return
+	}
+	if s.OtherKey != "" {
+		another := s.send(t, Case{Send: strings.Replace(c.Send, s.Key, s.OtherKey, 1), Body: c.Body})
+		another.promise(t, "repeat", another.Body != got.Body, "got %.200s, the response to another API key", got.Body)
+	}
+	key = newKey()
+	all := s.atOnce(t, with(key), func() string { return c.Body })
+	for _, again := range all {
+		same(again, all[0])
+	}
+	s.seen[name+" repeat"] = true
 }
 
 // location returns the path that the header Location has, or "".
@@ -184,18 +247,28 @@ func (s *Suite) checkShown(t *testing.T, got Response) {
 	})
 }
 
-// once sends a request eight times at once, with bodies that body returns. One must succeed, and the
+// Once sends a request eight times at once, with bodies that body returns. One must succeed, and the
 // others get a status such as 409.
 func (s *Suite) Once(t *testing.T, send string, refused int, body func() string) {
 	t.Helper()
-	statuses := make([]int, 8)
-	var wg sync.WaitGroup
-	for i := range statuses {
-		c := Case{Send: send + "\n" + bearer(s.Key), Body: body()}
-		wg.Go(func() { statuses[i] = s.send(t, c).StatusCode })
+	var statuses []int
+	for _, got := range s.atOnce(t, send+"\n"+bearer(s.Key), body) {
+		statuses = append(statuses, got.StatusCode)
 	}
-	wg.Wait()
 	slices.Sort(statuses)
 	ok := statuses[0] < 300 && statuses[1] == refused && statuses[7] == refused
 	s.Assert(t, ok, "%.150q at once: got %v, want one success and %d", send, statuses, refused)
+}
+
+// atOnce sends a request eight times at once.
+func (s *Suite) atOnce(t *testing.T, send string, body func() string) []Response {
+	t.Helper()
+	all := make([]Response, 8)
+	var wg sync.WaitGroup
+	for i := range all {
+		c := Case{Send: send, Body: body()}
+		wg.Go(func() { all[i] = s.send(t, c) })
+	}
+	wg.Wait()
+	return all
 }

@@ -3,6 +3,7 @@ package contract
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -11,32 +12,104 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/routers"
 )
+
+// list says how an operation returns pages.
+type list struct {
+	documented schemas // of a page
+	place      string  // of the elements, such as "[]" or ".items[]"
+	limit      *openapi3.Schema
+	cursor     string // the parameter that the next page has, or ""
+	next       string // the property with its value; "" if it is in the header Link
+}
+
+// outerArray matches the place of the elements of an array that is a body, or a property of one.
+var outerArray = regexp.MustCompile(`^(\.[^.\[]+)?\[\]$`)
+
+// listOf returns how an operation returns pages. It is no list that the suite can walk unless it has a
+// limit, and one array of objects in its response or in a property of that. The next page has the cursor
+// in the property that the extension x-cursor of a parameter names, or "next" for the parameter "cursor".
+func listOf(r *routers.Route) (l list, isList bool) {
+	limit, success := parameter(r, "limit"), r.Operation.Responses.Status(http.StatusOK)
+	if r.Method != http.MethodGet || limit == nil || limit.Schema.Value.Max == nil || success == nil {
+		return l, false
+	}
+	l.limit, l.documented = limit.Schema.Value, schemasOf(success.Value.Content)
+	arrays := 0
+	for place := range l.documented {
+		if outerArray.MatchString(place) && !l.documented.isScalar(place) {
+			l.place, arrays = place, arrays+1
+		}
+	}
+	for _, p := range parameters(r) {
+		property, _ := p.Extensions["x-cursor"].(string)
+		if p.Name == "cursor" {
+			property = cmp.Or(property, "next")
+		}
+		if l.documented["."+property] != nil {
+			l.cursor, l.next = p.Name, property
+		} else if p.Name == "after" || p.Name == "cursor" {
+			l.cursor = p.Name
+		}
+	}
+	return l, arrays == 1
+}
+
+// elements returns the elements of a page.
+func (l list) elements(page any) (all []any) {
+	if o, isObject := page.(object); isObject {
+		page = o[strings.Trim(l.place, ".[]")]
+	}
+	all, _ = page.([]any)
+	return all
+}
 
 var nextLink = regexp.MustCompile(`(?:^|, )<([^<>]*)>; rel="next"`)
 
-// page returns a page of a list and the target of the next, or "". The link to the next page
-// has what the request has, and begins after the last of the page.
+// Page returns a page of a list and the target of the next, or "".
 func (s *Suite) Page(t *testing.T, target string) (page []any, next string) {
 	t.Helper()
 	got := s.Expect(t, Case{Send: "GET " + target + "\n" + bearer(s.Key), Want: "200"})
-	page, _ = Decode(got.Body).([]any)
-	m := nextLink.FindStringSubmatch(strings.Join(got.Header.Values("Link"), ", "))
-	if m == nil {
-		return page, ""
-	}
 	asked, err := url.Parse(target)
-	link, linkErr := url.Parse(m[1])
-	if err != nil || linkErr != nil || len(page) == 0 {
-		s.fatal(t, "%s: got the link %s after %d, want one that follows something", target, m[1], len(page))
+	if err != nil || got.route == nil {
+		s.fatal(t, "%s: got no list, want one", target)
+	}
+	l, _ := listOf(got.route)
+	body := Decode(got.Body)
+	page = l.elements(body)
+	envelope, _ := body.(object)
+	if cursor := envelope[l.next]; l.next != "" && cursor != nil && cursor != "" {
+		query := asked.Query()
+		query.Set(l.cursor, fmt.Sprint(cursor))
+		next = asked.Path + "?" + query.Encode()
+	} else if m := nextLink.FindStringSubmatch(strings.Join(got.Header.Values("Link"), ", ")); m != nil {
+		next = m[1]
+		s.checkLink(t, l, asked, next, page)
+	}
+	if next != "" && len(page) == 0 {
+		s.fatal(t, "%s: got the link %s after nothing, want one that follows something", target, next)
+	}
+	return page, next
+}
+
+// checkLink checks that a link to the next page has what the request has and, if that takes the parameter
+// "after", begins after the last of the page.
+func (s *Suite) checkLink(t *testing.T, l list, asked *url.URL, next string, page []any) {
+	t.Helper()
+	link, err := url.Parse(next)
+	if err != nil {
+		s.fatal(t, "%s: got the link %s, want a URI", asked, next)
 	}
 	query, want := link.Query(), asked.Query()
 	want.Del("other") // unknown parameters are ignored
 	want.Set("limit", cmp.Or(want.Get("limit"), query.Get("limit")))
-	want.Set("after", identifier(page[len(page)-1]))
+	want.Set(l.cursor, query.Get(l.cursor))
+	if l.cursor == "after" && len(page) > 0 {
+		want.Set("after", identifier(page[len(page)-1]))
+	}
 	same := link.Path == asked.Path && reflect.DeepEqual(query, want)
-	s.Assert(t, same, "%s: got the link %s, want %s", target, m[1], want.Encode())
-	return page, link.RequestURI()
+	s.Assert(t, same, "%s: got the link %s, want %s", asked, next, want.Encode())
 }
 
 // Walk returns what all pages of a list have, none of which may have more than limit. No identifier comes
@@ -46,8 +119,8 @@ func (s *Suite) Walk(t *testing.T, target string, limit int) (all []any) {
 	seen, last := map[string]bool{}, ""
 	for at := target + fmt.Sprint("limit=", limit); at != ""; {
 		page, next := s.Page(t, at)
-		if len(page) > limit {
-			s.fatal(t, "%s: got a page of %d, want at most %d", at, len(page), limit)
+		if len(page) > limit || len(page) == 0 && len(all) > 0 {
+			s.fatal(t, "%s: got a page of %d, want 1 to %d", at, len(page), limit)
 		}
 		for _, v := range page {
 			last = identifier(v)
@@ -56,9 +129,12 @@ func (s *Suite) Walk(t *testing.T, target string, limit int) (all []any) {
 			}
 			seen[last] = last != ""
 		}
+		if at == next {
+			s.fatal(t, "%s: got a link to the same page, want another", at)
+		}
 		all, at = append(all, page...), next
 	}
-	if r, _ := s.route(Case{Send: "GET " + target}); last != "" && takes(r, "after") {
+	if r, _ := s.route(Case{Send: "GET " + target}); last != "" && parameter(r, "after") != nil {
 		page, next := s.Page(t, target+"after="+url.QueryEscape(last))
 		s.Assert(t, len(page) == 0 && next == "", "%safter=%s: got a page of %d, want none after the last", target, last, len(page))
 	}
@@ -74,55 +150,95 @@ func identifier(v any) string {
 	return fmt.Sprint(o["id"])
 }
 
-// lists tests of every list with a limit that walks with any limit return the same, also with each
-// value of another parameter that a case has sent, and that filters by a property select what has
-// the value, if only certain values are valid. A parameter that is left out has its default.
+// lists tests every list, with examples of the parameters that it requires.
 func (s *Suite) lists(t *testing.T) {
 	for _, r := range s.operations {
-		longest, given := s.longest[r.Operation.OperationID], parameters(r)
-		i := slices.IndexFunc(given, func(p *openapi3.Parameter) bool { return p.Name == "limit" })
-		_, schema := jsonBody(longest.content())
-		if i < 0 || !schema.Type.Is("array") {
-			continue
-		}
-		list, limit := longest.path+"?", given[i].Schema.Value
-		same := func(what string, got, want []any) {
-			t.Helper()
-			equal := len(got)+len(want) == 0 || reflect.DeepEqual(got, want)
-			s.Assert(t, equal, "%s%s: got %d, want %d: %s", list, what, len(got), len(want), difference(Encode(got), Encode(want)))
-		}
-		all := s.Walk(t, list, int(*limit.Max))
-		for _, n := range []int{1, 7} {
-			same(fmt.Sprint("limit=", n), s.Walk(t, list+"other=1&", n), all)
-		}
-		fits := schema.MaxItems == nil || *limit.Max <= float64(*schema.MaxItems)
-		s.Assert(t, fits, "%slimit: got the maximum %v, want at most maxItems", list, *limit.Max)
-		if usual, isNumber := limit.Default.(float64); isNumber && r.PathItem.Post != nil {
-			s.Assert(t, len(all) > int(usual), "%s: got %d, want cases that create more than %v, the usual limit", list, len(all), usual)
-		}
-		page, next := s.Page(t, list)
-		wantPage, wantNext := s.Page(t, fmt.Sprint(list, "limit=", limit.Default))
-		same("", append(page, next), append(wantPage, wantNext))
-		for _, p := range given {
-			if p.In != openapi3.ParameterInQuery || p.Name == "limit" || p.Name == "after" {
-				continue
-			}
-			query := func(value any) string { return url.Values{p.Name: {fmt.Sprint(value)}}.Encode() }
-			filters := s.queries[r.Operation.OperationID+placeOf(p)]
-			for _, value := range p.Schema.Value.Enum {
-				filters = append(filters, query(value))
-			}
-			for _, filter := range filters {
-				got := s.Walk(t, list+filter+"&", 1)
-				same(filter, got, s.Walk(t, list+filter+"&", int(*limit.Max)))
-				if p.Schema.Value.Default != nil && filter == query(p.Schema.Value.Default) {
-					same(filter, got, all)
-				}
-				if p.Schema.Value.Enum != nil && schema.Items.Value.Properties[p.Name] != nil {
-					others := func(v any) bool { return query(v.(object)[p.Name]) != filter }
-					same(filter, got, slices.DeleteFunc(slices.Clone(all), others))
-				}
-			}
+		l, isList := listOf(r)
+		send, callable := request(r, "")
+		_, _, query := Case{Send: send}.target()
+		if path := s.longest[r.Operation.OperationID].path; isList && callable && path != "" {
+			s.list(t, r, l, path+"?"+query+"&")
 		}
 	}
+}
+
+// list tests that walks with any limit return the same, and what the parameters change. One that is left
+// out has its default.
+func (s *Suite) list(t *testing.T, r *routers.Route, l list, target string) {
+	most, name := int(*l.limit.Max), r.Operation.OperationID+" walk"
+	all := s.Walk(t, target, most)
+	for _, n := range []int{1, 7} {
+		s.same(t, name, fmt.Sprint(target, "limit=", n), s.Walk(t, target+"other=1&", n), all)
+	}
+	array := l.documented[strings.TrimSuffix(l.place, "[]")][0]
+	fits := array.MaxItems == nil || most <= int(*array.MaxItems)
+	s.Assert(t, fits, "%slimit: got the maximum %v, want at most maxItems", target, most)
+	if usual, isNumber := l.limit.Default.(float64); isNumber {
+		isMore := r.PathItem.Post == nil || len(all) > int(usual)
+		s.Assert(t, isMore, "%s: got %d, want cases that create more than %v, the usual limit", target, len(all), usual)
+		page, _ := s.Page(t, target)
+		wantPage, _ := s.Page(t, fmt.Sprint(target, "limit=", usual))
+		s.same(t, name, target, page, wantPage)
+	}
+	s.seen[name] = true
+	for _, p := range parameters(r) {
+		if p.In == openapi3.ParameterInQuery && p.Name != "limit" && p.Name != l.cursor {
+			s.filter(t, r.Operation.OperationID+placeOf(p), l, p, target, all)
+		}
+	}
+}
+
+// same checks that two walks return the same.
+func (s *Suite) same(t *testing.T, name, target string, got, want []any) {
+	t.Helper()
+	equal := len(got)+len(want) == 0 || reflect.DeepEqual(got, want)
+	s.Assert(t, equal || s.exempt(name), "%s: %s: got %d, want %d: %s", name, target, len(got), len(want),
+		difference(Encode(got), Encode(want)))
+}
+
+// filter tests a parameter of a list with each value that it may have, or that a case has sent. It
+// selects those with the value if it has the name of a property, and sorts by the value if that is a property.
+func (s *Suite) filter(t *testing.T, name string, l list, p *openapi3.Parameter, target string, all []any) {
+	queries := slices.Clone(s.queries[name])
+	for _, value := range p.Schema.Value.Enum {
+		queries = append(queries, url.Values{p.Name: {fmt.Sprint(value)}}.Encode())
+	}
+	pages := map[string][]any{}
+	for _, query := range queries {
+		got := s.Walk(t, target+query+"&", 1)
+		s.same(t, name, target+query, got, s.Walk(t, target+query+"&", int(*l.limit.Max)))
+		given, _ := url.ParseQuery(query)
+		values := given[p.Name]
+		if fmt.Sprint(p.Schema.Value.Default) == values[0] {
+			s.same(t, name, target+query, got, all)
+		}
+		if l.documented.isScalar(l.place + "." + p.Name) {
+			isOther := func(v any) bool { return !slices.Contains(values, fmt.Sprint(v.(object)[p.Name])) }
+			s.same(t, name, target+query, got, slices.DeleteFunc(slices.Clone(all), isOther))
+		}
+		pages[values[0]] = got
+	}
+	for value, got := range pages {
+		property, isReverse := strings.CutPrefix(value, "-")
+		ok := !isReverse || len(got) < 2 || !reflect.DeepEqual(got, pages[property])
+		ok = ok && (!l.documented.isScalar(l.place+"."+property) || isGrouped(got, property))
+		s.Assert(t, ok || s.exempt(name), "%s: %s%s: got %d that are not sorted by it", name, target, value, len(got))
+		s.seen[name+" some"] = s.seen[name+" some"] || len(got) > 0
+	}
+	s.Assert(t, s.seen[name+" some"] || s.exempt(name), "%s: got none with any value, want a case with some", name)
+}
+
+// isGrouped reports whether elements with the same value of a property follow each other, in the order of
+// their identifiers.
+func isGrouped(all []any, property string) bool {
+	last, before := map[string]string{}, ""
+	for _, v := range all {
+		value, id := fmt.Sprint(v.(object)[property]), identifier(v)
+		ascends := len(id) > len(last[value]) || len(id) == len(last[value]) && id > last[value]
+		if last[value] != "" && (value != before || !ascends) {
+			return false
+		}
+		last[value], before = id, value
+	}
+	return true
 }

@@ -81,6 +81,11 @@ func (all schemas) add(place string, s *openapi3.Schema, around ...*openapi3.Sch
 	}
 }
 
+// isScalar reports whether the values of a place are neither objects nor lists.
+func (all schemas) isScalar(place string) bool {
+	return all[place] != nil && !all[place][0].Type.Permits("object") && !all[place][0].Type.Permits("array")
+}
+
 // compare reports the values that want and got have otherwise: those of want that the document has,
 // and all of an object with properties of any name. A missing value is null.
 func (all schemas) compare(place string, want, got any, report func(place string, want, got any)) {

@@ -56,6 +56,7 @@ type Visit struct {
 // Query selects a page of patients.
 type Query struct {
 	Species []string // nil for all
+	Sort    string   // id, name or -name, and then by ID
 	After   int64    // the last ID of the page before
 	Limit   int
 }
@@ -77,7 +78,7 @@ type Store interface {
 	CreatePatient(ctx context.Context, p NewPatient) (Patient, error)
 	Patient(ctx context.Context, id int64) (Patient, error)
 
-	// Patients returns the patients of a page, in ascending order of their IDs.
+	// Patients returns the patients of a page. The one before the page may have been removed meanwhile.
 	Patients(ctx context.Context, q Query) ([]Patient, error)
 
 	// RemovePatient removes a patient, or returns ErrHasVisits.

@@ -30,6 +30,9 @@ func TestContract(t *testing.T) {
 				Document: document, URL: server.URL + "/v1", Realm: "clinic", MaxBody: 64 << 10, Cases: cases, Lists: fill,
 				Key: p.sign(t, jwt.MapClaims{"scope": "a clinic:write"}), OtherKey: key, ReadOnlyKey: p.sign(t, nil),
 				ExpiredKey: p.sign(t, expired), UnknownKey: newProvider(t).sign(t, nil),
+				Unpromised: map[string]string{
+					"transfer read back": "cases read both balances", "assess read back": "nothing is stored",
+				},
 			}).Test(t)
 		})
 	}
@@ -38,12 +41,12 @@ func TestContract(t *testing.T) {
 const (
 	mergePatch = "\nContent-Type: application/merge-patch+json"
 	png        = "\x89PNG\r\n\x1a\nx"
-	most       = 1_000_000_000
+	richest    = 1_000_000_000
 )
 
 // cases sends requests in this order to an empty clinic.
 func cases(t *testing.T, s *contract.Suite) {
-	long, many := strings.Repeat("ä", 50), strings.Repeat(`"lung",`, 19)
+	long, most, many := strings.Repeat("ä", 50), strings.Repeat("ä", 1000), strings.Repeat(`"lung",`, 19)
 	var values []string
 	for i := range 20 {
 		values = append(values, fmt.Sprintf(`"%d":100.%d`, i, i%2))
@@ -53,28 +56,26 @@ func cases(t *testing.T, s *contract.Suite) {
 		{Send: "GET /v1/patients", Want: "200", Says: `{"items":[]}`},
 		{Send: "POST /v1/patients", Body: `{"name":"Rex","species":"dog","balance":500,"allergies":[]}`, Want: "201"},
 		{Send: "POST /v1/patients", Body: `{"name":"Tom","species":"cat","allergies":["` + long + `"]}`, Want: "201"},
-		{Send: "POST /v1/patients", Body: fmt.Sprintf(`{"name":"Kes","species":"bird","balance":%d}`, most), Want: "201"},
+		{Send: "POST /v1/patients", Body: fmt.Sprintf(`{"name":"Kes","species":"bird","balance":%d}`, richest), Want: "201"},
 		{Send: "POST /v1/patients", Body: `{"name":"Kim","species":"cat"}`, Want: "201"},
 		{Send: "GET /v1/patients/1", Want: "200"},
 		{Send: "GET /v1/patients/2", Want: "200"},
 		{Send: "GET /v1/patients/999", Want: "404 not_found"},
 		{Send: "GET /v1/patients?limit=2", Want: "200", Says: `"next":"2"`},
-		{Send: "GET /v1/patients?limit=1", Want: "200"},
-		{Send: "GET /v1/patients?limit=2&species=cat", Want: "200"},
 		{Send: "GET /v1/patients?limit=2&cursor=2", Want: "200", Says: "Kes"},
 		{Send: "GET /v1/patients?limit=1&species=cat&species=bird", Want: "200", Says: `"next":"2"`},
 		{Send: "GET /v1/patients?limit=100&species=cat&species=bird&species=dog", Want: "200"},
 		// Two rows change, or none.
 		{Send: "POST /v1/transfers", Body: `{"from":1,"to":2,"cents":1}`, Want: "204"},
 		{Send: "POST /v1/transfers", Body: `{"from":1,"to":2,"cents":500}`, Want: "409 conflict"},
-		{Send: "POST /v1/transfers", Body: fmt.Sprintf(`{"from":3,"to":1,"cents":%d}`, most), Want: "409 conflict"},
-		{Send: "POST /v1/transfers", Body: fmt.Sprintf(`{"from":3,"to":4,"cents":%d}`, most), Want: "204"},
+		{Send: "POST /v1/transfers", Body: fmt.Sprintf(`{"from":3,"to":1,"cents":%d}`, richest), Want: "409 conflict"},
+		{Send: "POST /v1/transfers", Body: fmt.Sprintf(`{"from":3,"to":4,"cents":%d}`, richest), Want: "204"},
 		{Send: "POST /v1/transfers", Body: `{"from":1,"to":999,"cents":1}`, Want: "404 not_found"},
 		{Send: "GET /v1/patients/1", Want: "200", Says: `"balance":499`},
 		{Send: "GET /v1/patients/2", Want: "200", Says: `"balance":1,`},
 		// A nested resource, and changes of it.
 		{Send: "POST /v1/patients/1/visits", Body: `{"day":"2026-11-21","reason":"cough","note":"n"}`, Want: "201"},
-		{Send: "POST /v1/patients/1/visits", Body: `{"day":"2026-11-22","reason":"fever"}`, Want: "201"},
+		{Send: "POST /v1/patients/1/visits", Body: fmt.Sprintf(`{"day":"2026-11-22","reason":%[1]q,"note":%[1]q}`, most), Want: "201"},
 		{Send: "POST /v1/patients/2/visits", Body: `{"day":"2026-11-21","reason":"fever"}`, Want: "201"},
 		{Send: "POST /v1/patients/1/visits", Body: `{"day":"2026-11-21","reason":"fever"}`, Want: "409 conflict", Says: "day"},
 		{Send: "POST /v1/patients/999/visits", Body: `{"day":"2026-11-21","reason":"fever"}`, Want: "404 not_found"},
@@ -123,24 +124,8 @@ func cases(t *testing.T, s *contract.Suite) {
 	}
 }
 
-// fill sends values of all kinds, and requests of which only one may succeed.
+// fill sends requests of which only one may succeed.
 func fill(t *testing.T, s *contract.Suite) {
-	schemas := s.Document.Components.Schemas
-	patient := schemas["NewPatient"].Value
-	for name, p := range patient.Properties {
-		good, _ := contract.Values(p.Value)
-		for _, v := range good {
-			body := contract.BodyOf(patient, contract.Encode(name)+":"+v)
-			s.Try(t, contract.Case{Send: "POST /v1/patients", Body: body, Want: "201"})
-		}
-	}
-	notes, _ := contract.Values(schemas["NewVisit"].Value.Properties["note"].Value)
-	for i, v := range notes {
-		body := fmt.Sprintf(`{"reason":%s,"note":%s,"day":"2027-01-%02d"}`, v, v, i+1)
-		s.Try(t, contract.Case{Send: "POST /v1/patients/1/visits", Body: body, Want: "201"})
-		body = fmt.Sprintf(`{"reason":%s,"note":%s}`, v, v)
-		s.Try(t, contract.Case{Send: "PATCH /v1/patients/1/visits/1" + mergePatch, Body: body, Want: "200"})
-	}
 	s.Once(t, "POST /v1/patients/1/visits", 409, func() string { return `{"day":"2026-01-01","reason":"r"}` })
 	s.Once(t, "POST /v1/transfers", 409, func() string { return `{"from":1,"to":3,"cents":499}` })
 	s.Try(t, contract.Case{Send: "GET /v1/patients/1", Want: "200", Says: `"balance":0`})

@@ -59,7 +59,7 @@ func (o *operations) ListPatients(
 	ctx context.Context, r api.ListPatientsRequestObject,
 ) (api.ListPatientsResponseObject, error) {
 	limit := valueOr(r.Params.Limit, 20)
-	q := Query{Limit: limit + 1}
+	q := Query{Limit: limit + 1, Sort: string(valueOr(r.Params.Sort, api.ListPatientsParamsSortID))}
 	for _, species := range valueOr(r.Params.Species, nil) {
 		q.Species = append(q.Species, string(species))
 	}
@@ -106,7 +106,11 @@ func (o *operations) CreateVisit(
 	if err != nil {
 		return nil, err
 	}
-	return api.CreateVisit201JSONResponse{VisitJSONResponse: toVisit(&v)}, nil
+	location := fmt.Sprintf("%s/patients/%d/visits/%d", o.base, r.PatientID, v.ID)
+	stored := toVisit(&v)
+	return api.CreateVisit201JSONResponse{
+		Body: stored.Body, Headers: api.CreateVisit201ResponseHeaders{ETag: stored.Headers.ETag, Location: &location},
+	}, nil
 }
 
 func (o *operations) GetVisit(ctx context.Context, r api.GetVisitRequestObject) (api.GetVisitResponseObject, error) {

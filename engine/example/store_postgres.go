@@ -18,8 +18,9 @@ const (
 	pgSelectVisit   = "SELECT " + visitColumns + " FROM clinic.visits WHERE patient_id = $1 AND id = $2"
 	forUpdate       = " FOR UPDATE"
 
-	pgSelectPatients = "SELECT " + patientColumns + ` FROM clinic.patients WHERE id > $1 AND NOT removed
-		AND ($2::text[] IS NULL OR species = ANY ($2)) ORDER BY id LIMIT $3`
+	pgSelectPatients = "SELECT " + patientColumns + ` FROM clinic.patients
+		LEFT JOIN (SELECT name AS last FROM clinic.patients WHERE id = $1) before ON true WHERE NOT removed
+		AND ($2::text[] IS NULL OR species = ANY ($2)) AND ` + pageAfter
 )
 
 // postgresStore is a Store in a PostgreSQL database, to which others write at the same time. A
@@ -91,7 +92,7 @@ func (s *postgresStore) Patient(ctx context.Context, id int64) (p Patient, err e
 
 func (s *postgresStore) Patients(ctx context.Context, q Query) (page []Patient, err error) {
 	err = s.Read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		rows, _ := c.Query(ctx, pgSelectPatients, q.After, q.Species, q.Limit) // CollectRows returns the error
+		rows, _ := c.Query(ctx, pgSelectPatients, q.After, q.Species, q.Limit, q.Sort) // CollectRows returns the error
 		page, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p Patient, err error) {
 			return p, row.Scan(pgPatientFields(&p)...)
 		})

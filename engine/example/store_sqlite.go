@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"strings"
 
 	"example.com/petstore/engine/db/sqlite"
 )
@@ -25,13 +26,19 @@ var sqliteSchema = sqlite.Schema{Migrations: migrationsOf("sqlite"), Tables: []s
 const (
 	patientColumns = "id, name, species, balance, allergies"
 	visitColumns   = "id, day, reason, note"
+
+	// pageAfter selects, in the order $4, $3 patients after the one with the ID $1 and the name last.
+	pageAfter = `CASE $4 WHEN 'name' THEN last IS NULL OR (name, id) > (last, $1)
+		WHEN '-name' THEN last IS NULL OR name < last OR name = last AND id > $1 ELSE id > $1 END
+		ORDER BY CASE $4 WHEN 'name' THEN name END, CASE $4 WHEN '-name' THEN name END DESC, id LIMIT $3`
 )
 
 var (
 	insertPatient  = sqliteSchema.Statement("INSERT INTO patients (" + patientColumns + ") VALUES (nullif(?, 0), ?, ?, ?, ?)")
 	selectPatient  = sqliteSchema.Statement("SELECT " + patientColumns + ", removed FROM patients WHERE id = ?")
-	selectPatients = sqliteSchema.Statement("SELECT " + patientColumns + ` FROM patients WHERE id > ?1 AND NOT removed
-		AND (?2 = 'null' OR species IN (SELECT value FROM json_each(?2))) ORDER BY id LIMIT ?3`)
+	selectPatients = sqliteSchema.Statement("SELECT " + patientColumns + ` FROM patients
+		LEFT JOIN (SELECT name AS last FROM patients WHERE id = ?1) before ON true WHERE NOT removed
+		AND (?2 = 'null' OR species IN (SELECT value FROM json_each(?2))) AND ` + strings.ReplaceAll(pageAfter, "$", "?"))
 	removePatient = sqliteSchema.Statement("UPDATE patients SET removed = 1 WHERE id = ?")
 	addBalance    = sqliteSchema.Statement("UPDATE patients SET balance = balance + ? WHERE id = ?")
 
@@ -122,7 +129,7 @@ func (s *sqliteStore) Patient(ctx context.Context, id int64) (p Patient, err err
 
 func (s *sqliteStore) Patients(ctx context.Context, q Query) (page []Patient, err error) {
 	err = s.Read(ctx, func(conn sqlite.Conn) error {
-		rows, err := conn.Stmt(selectPatients).Query(q.After, inJSON{q.Species}, q.Limit)
+		rows, err := conn.Stmt(selectPatients).Query(q.After, inJSON{q.Species}, q.Limit, q.Sort)
 		if err != nil {
 			return err
 		}

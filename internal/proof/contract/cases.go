@@ -120,107 +120,55 @@ func cases(t *testing.T, s *contract.Suite, address string) {
 // object is a JSON object, with numbers as written.
 type object = map[string]any
 
-// addPet creates a pet. The response has what was sent; see checkShown.
-func addPet(t *testing.T, s *contract.Suite, body string, header ...string) object {
+// addPet creates a pet and returns its identifier.
+func addPet(t *testing.T, s *contract.Suite, body string) any {
 	t.Helper()
-	send := strings.Join(append([]string{"POST /v1/pets", "Authorization: Bearer " + s.Key}, header...), "\n")
-	got := s.Expect(t, contract.Case{Send: send, Body: body, Want: "201"})
+	got := s.Expect(t, contract.Case{Send: "POST /v1/pets\nAuthorization: Bearer " + s.Key, Body: body, Want: "201"})
 	pet, _ := contract.Decode(got.Body).(object)
-	got.CheckHeader(t, fmt.Sprintf("Location: .*/v1/pets/%v", pet["id"]))
-	return pet
+	return pet["id"]
 }
 
-// get reads one pet.
-func get(t *testing.T, s *contract.Suite, id string) object {
-	t.Helper()
-	pet, _ := contract.Decode(s.Expect(t, contract.Case{Send: "GET /v1/pets/" + id + "\n" + "Authorization: Bearer " + s.Key, Want: "200"}).Body).(object)
-	return pet
-}
-
-// create tests that each value that is valid is read as it was sent, by each operation that
-// reads, and that a repeated request returns the same pet.
+// create tests that the examples have the answers of the document, and that the list has them.
 func create(t *testing.T, s *contract.Suite) {
 	content := s.Document.Paths.Value("/pets").Post.RequestBody.Value.Content["application/json"]
 	answers := s.Document.Paths.Value("/pets").Post.Responses.Status(201).Value.Content["application/json"]
+	created := map[string]string{}
 	for name, e := range content.Examples { // each has an answer of the same name
-		pet, answer := addPet(t, s, contract.Encode(e.Value.Value)), contract.Decode(contract.Encode(answers.Examples[name].Value.Value)).(object)
+		got := s.Try(t, contract.Case{Send: "POST /v1/pets", Body: contract.Encode(e.Value.Value), Want: "201"})
+		pet, _ := contract.Decode(got.Body).(object)
+		answer, _ := contract.Decode(contract.Encode(answers.Examples[name].Value.Value)).(object)
 		for p := range content.Schema.Value.Properties {
 			s.Assert(t, reflect.DeepEqual(pet[p], answer[p]), "example %s: %s: got %v, want %v", name, p, pet[p], answer[p])
 		}
-	}
-	created := map[string]object{}
-	for name, p := range content.Schema.Value.Properties {
-		good, _ := contract.Values(p.Value)
-		for i, v := range good {
-			body, key := example.Body(contract.Encode(name)+":"+v), fmt.Sprint("Idempotency-Key: ", run, name, i)
-			pet := addPet(t, s, body, key)
-			id := fmt.Sprint(pet["id"])
-			s.Assert(t, created[id] == nil, "got the id %s twice", id)
-			created[id] = pet
-			for what, got := range map[string]object{
-				"repeated": addPet(t, s, body, key), "get": get(t, s, id), "get, percent-encoded": get(t, s, fmt.Sprintf("%%%x%s", id[0], id[1:])),
-			} {
-				s.Assert(t, reflect.DeepEqual(got, pet), "%s: got %v, want %v", what, got, pet)
-			}
-		}
+		id := fmt.Sprint(pet["id"])
+		created[id] = contract.Encode(pet)
+		encoded := fmt.Sprintf("GET /v1/pets/%%%x%s", id[0], id[1:])
+		s.Try(t, contract.Case{Send: encoded, Want: "200", Same: got.Body})
 	}
 	before := ""
 	for _, v := range s.Walk(t, "/v1/pets?", 100) {
 		id := fmt.Sprint(v.(object)["id"])
 		s.Assert(t, example.Follows(id, before), "list: got %s after %s, want ids that ascend", id, before)
-		s.Assert(t, created[id] == nil || reflect.DeepEqual(v, any(created[id])), "list: got %v, want %v", v, created[id])
+		s.Assert(t, created[id] == "" || contract.Encode(v) == created[id], "list: got %v, want %v", v, created[id])
 		delete(created, id)
 		before = id
 	}
 	s.Assert(t, len(created) == 0, "list: got none of %v, want each", created)
 }
 
-// retry tests which requests are the same: an Idempotency-Key has two forms, belongs to an
-// API key, and is not used up by an invalid request. The values are those after defaults. Package
-// pets tests that a request with another value is another.
+// retry tests which requests have the same Idempotency-Key, which an invalid one does not use up.
 func retry(t *testing.T, s *contract.Suite) {
-	seen := map[any]string{}
-	isNew := func(what string, pet object) {
-		t.Helper()
-		s.Assert(t, seen[pet["id"]] == "", "%s: got the pet of %s, want another", what, seen[pet["id"]])
-		seen[pet["id"]] = what
-	}
 	for _, key := range []string{"a", "a1", "A", " c", `\d`, `\A`, `"A`, strings.Repeat("k", 255-len(run))} {
-		key = run + key
-		quoted, body := "Idempotency-Key: "+strconv.Quote(key), example.Body()
-		s.Try(t, contract.Case{Send: "POST /v1/pets\n" + quoted, Body: "{", Want: "400 invalid_body"})
-		pet := addPet(t, s, body, quoted)
-		isNew(quoted, pet)
-		same := func(body, header string) {
-			t.Helper()
-			again := addPet(t, s, body, header)
-			s.Assert(t, reflect.DeepEqual(again, pet), "%s: got %v, want %v", header, again, pet)
-		}
-		same(strings.Replace(contract.Encode(pet), "{", `{"x":1,`, 1), quoted)
-		if !strings.Contains(key, `"`) {
-			same(body, "Idempotency-Key: "+key)
-		}
-		s.Try(t, contract.Case{
-			Send: "POST /v1/pets\n" + quoted, Body: example.Body(),
-			Want: "422 idempotency_key_reused", Says: "Idempotency-Key",
-		})
-	}
-	s.Once(t, "POST /v1/pets\nIdempotency-Key: "+run+"once", 422, func() string { return example.Body() })
-	body := example.Body()
-	isNew("without a key", addPet(t, s, body))
-	isNew("without a key again", addPet(t, s, body))
-	if s.OtherKey != "" {
-		mine := s.Key
-		s.Key = s.OtherKey
-		isNew("another API key", addPet(t, s, body, "Idempotency-Key: "+run+"a1"))
-		s.Key = mine
+		c := contract.Case{Send: "POST /v1/pets\nIdempotency-Key: " + strconv.Quote(run+key)}
+		s.Try(t, contract.Case{Send: c.Send, Body: "{", Want: "400 invalid_body"})
+		s.Try(t, contract.Case{Send: c.Send, Body: example.Body(), Want: "201"})
 	}
 }
 
 // longTexts tests that a page ends with the pet that brings the texts to 32 KiB.
 func longTexts(t *testing.T, s *contract.Suite) {
 	const most = 32 << 10
-	next := fmt.Sprintf("/v1/pets?limit=100&after=%v", addPet(t, s, example.Body())["id"])
+	next := fmt.Sprintf("/v1/pets?limit=100&after=%v", addPet(t, s, example.Body()))
 	pages := [][]int{{most - 1, 100}, {most - 200, 199, 100}, {most}, {200, most - 200}}
 	for _, sizes := range pages {
 		for _, size := range sizes {

@@ -70,6 +70,27 @@ func (e Species) Valid() bool {
 	}
 }
 
+// Defines values for ListPatientsParamsSort.
+const (
+	ListPatientsParamsSortID        ListPatientsParamsSort = "id"
+	ListPatientsParamsSortMinusName ListPatientsParamsSort = "-name"
+	ListPatientsParamsSortName      ListPatientsParamsSort = "name"
+)
+
+// Valid indicates whether the value is a known member of the ListPatientsParamsSort enum.
+func (e ListPatientsParamsSort) Valid() bool {
+	switch e {
+	case ListPatientsParamsSortID:
+		return true
+	case ListPatientsParamsSortMinusName:
+		return true
+	case ListPatientsParamsSortName:
+		return true
+	default:
+		return false
+	}
+}
+
 // Assessment What is unusual.
 type Assessment struct {
 	// TakenAt Example: 2026-11-21T10:00:00Z
@@ -300,12 +321,18 @@ type ListPatientsParams struct {
 	// Species Return only patients of these species.
 	Species *[]Species `form:"species,omitempty" json:"species,omitempty"`
 
+	// Sort The order; `-` reverses it.
+	Sort *ListPatientsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
 	// Limit Maximum number of patients.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor The `next` of the page before.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
+
+// ListPatientsParamsSort defines parameters for ListPatients.
+type ListPatientsParamsSort string
 
 // ChangeVisitParams defines parameters for ChangeVisit.
 type ChangeVisitParams struct {
@@ -527,6 +554,13 @@ func (w *ServerInterfaceWrapper) ListPatients(ctx echo.Context) error {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "species", ctx.QueryParams(), &params.Species, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter species: %s", err))
+	}
+
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", ctx.QueryParams(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		return echo.NewHTTPError(http.StatusBadRequest, fmt.Sprintf("Invalid format for parameter sort: %s", err))
 	}
 
 	// ------------- Optional query parameter "limit" -------------
@@ -2420,7 +2454,16 @@ type CreateVisitResponseObject interface {
 	VisitCreateVisitResponse(w http.ResponseWriter) error
 }
 
-type CreateVisit201JSONResponse struct{ VisitJSONResponse }
+type CreateVisit201ResponseHeaders struct {
+	ETag       *string
+	Location   *string
+	XRequestID *string
+}
+
+type CreateVisit201JSONResponse struct {
+	Body    Visit
+	Headers CreateVisit201ResponseHeaders
+}
 
 func (response CreateVisit201JSONResponse) VisitCreateVisitResponse(w http.ResponseWriter) error {
 
@@ -2431,6 +2474,9 @@ func (response CreateVisit201JSONResponse) VisitCreateVisitResponse(w http.Respo
 	w.Header().Set("Content-Type", "application/json")
 	if response.Headers.ETag != nil {
 		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
 	}
 	if response.Headers.XRequestID != nil {
 		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestID))
