@@ -1,5 +1,5 @@
-// Package client is a client of the pet store. All and CreatePet call the service through what
-// NewClientWithResponses returns; WithKey and WithRetries are options of it. Most of the rest is
+// Package client is a client of the pet store. All, CreatePet and GetPet call the service through
+// what NewClientWithResponses returns; WithKey and WithRetries are options of it. Most of the rest is
 // generated from the document of the service.
 package client
 

@@ -69,6 +69,20 @@ func CreatePet(ctx context.Context, c ClientWithResponsesInterface, params *Crea
 	return *response.JSON201, nil
 }
 
+// GetPet returns one pet.
+//
+// Deprecated: Use All, with params.After one less than the ID and a Limit of 1.
+func GetPet(ctx context.Context, c ClientWithResponsesInterface, id int64, editors ...RequestEditorFn) (Pet, error) {
+	response, err := c.GetPetWithResponse(ctx, id, editors...)
+	if err == nil {
+		err = Check(response.JSON200, response.HTTPResponse, response.Body)
+	}
+	if err != nil {
+		return Pet{}, fmt.Errorf("getting the pet %d: %w", id, err)
+	}
+	return *response.JSON200, nil
+}
+
 // ResponseError is a response other than the expected success.
 type ResponseError struct {
 	Status     int           // the HTTP status

@@ -40,7 +40,7 @@ func ids(all iter.Seq2[client.Pet, error]) (ids []int64, err error) {
 	return ids, nil
 }
 
-// TestAll also tests that a page is requested only when the loop needs it, with its
+// TestAll also tests GetPet, and that a page is requested only when the loop needs it, with its
 // context and editors.
 func TestAll(t *testing.T) {
 	type walk struct {
@@ -53,6 +53,11 @@ func TestAll(t *testing.T) {
 		_, _ = store.CreatePet(t.Context(), p, pets.IdempotencyKey{}) // never fails
 	}
 	c := newClient(t, program.NewHandler(store, nil))
+	pet, err := client.GetPet(t.Context(), c, 9)
+	_, missing := client.GetPet(t.Context(), c, 10)
+	if e, _ := errors.AsType[*client.ResponseError](missing); err != nil || pet.ID != 9 || e == nil || e.Code != client.CodeNotFound {
+		t.Errorf("got %+v (%v), then %v, want the pet 9, and that 10 is not found", pet, err, missing)
+	}
 	walks := []walk{{`null`, 2, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}}, {`{"limit":2,"after":6}`, 3, []int64{7, 8, 9}}}
 	for filter, q := range example.Filters() {
 		q.Limit = 9
