@@ -3,31 +3,30 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/semaphore"
+	"golang.org/x/sync/singleflight"
 
+	"example.com/petstore/engine/db"
 	"example.com/petstore/engine/fault"
 )
 
 // Schema is what a program keeps in a database.
 type Schema struct {
-	// Name is the PostgreSQL schema of all its tables, and the default application_name. It must
-	// need no quotes. Every statement must name the schema, because the default search path
-	// begins with a schema of the user's name, whose tables would hide others.
-	Name string
-
-	// Migrations are goose's files. During an upgrade, replicas of the previous version are still
-	// running. So a migration may add tables, indexes, and columns that are nullable or have a
-	// default, and drop only what the previous version does not name.
-	Migrations fs.FS
+	Name       string // the PostgreSQL schema of all tables; every statement must name it
+	Migrations fs.FS  // goose's files; see README.md for what they may change
 }
 
 // versions returns the name of goose's table.
@@ -38,16 +37,157 @@ type DB struct {
 	Citus bool // the extension is installed
 
 	schema      Schema
+	address     string
+	config      *pgxpool.Config
+	first       session // when the database was opened
+	version     int64   // of the schema then; 0 if there was none
+	requireSync bool    // for the metric
 	pool        *pgxpool.Pool
-	known       *lineage
-	requireSync bool // for the metric
 
-	// Reads and writes may each use half of the connections, so that slow writes, such as those
-	// that wait for a standby, do not block reads, nor slow reads writes.
-	reads, writes *semaphore.Weighted
+	lineage
+	primary atomic.Pointer[string] // what to dial, or "" for any; nil before a search
+	search  singleflight.Group
+
+	reads, writes *semaphore.Weighted // so that slow writes do not block reads, nor slow reads writes
 
 	closed           atomic.Bool
 	unreachableSince atomic.Int64 // according to Ping, in nanoseconds; 0 if it is reachable
+}
+
+// Open opens the database at a postgres:// address with one or more hosts, and brings its
+// schema up to date. Errors never contain the password.
+func (s Schema) Open(ctx context.Context, address string, o db.Options) (*DB, error) {
+	d, err := s.connect(ctx, address, o.Logger, true)
+	switch {
+	case err != nil: // returned below
+	case o.RequireSync && !d.first.synchronous():
+		err = fmt.Errorf("--require-sync: writes need not wait for a standby, or the end of a wait would go unnoticed: "+
+			"synchronous_standby_names is %q, synchronous_commit %s and client_min_messages %s",
+			d.first.Standbys, d.first.Commit, d.first.Messages)
+	case o.MustExist && d.version == 0:
+		err = s.check(d.version)
+	default:
+		err = d.migrate(ctx)
+	}
+	if err != nil {
+		return nil, explainOpen(address, err)
+	}
+	d.requireSync = o.RequireSync
+	return d, d.start(ctx)
+}
+
+// OpenReader opens the database at address as it is: it creates and migrates nothing.
+func (s Schema) OpenReader(ctx context.Context, address string) (*DB, error) {
+	d, err := s.connect(ctx, address, nil, false)
+	if err == nil {
+		err = s.check(d.version)
+	}
+	if err != nil {
+		return nil, explainOpen(address, err)
+	}
+	return d, d.start(ctx)
+}
+
+// Migrate brings the schema of the database at address up to date, creating it if there is
+// none, and returns the versions before and after.
+func (s Schema) Migrate(ctx context.Context, address string, logger *slog.Logger) (from, to int64, err error) {
+	d, err := s.Open(ctx, address, db.Options{Logger: logger})
+	if err != nil {
+		return 0, 0, err
+	}
+	return d.version, s.newest(), d.Close()
+}
+
+// connect returns a DB with what one connection finds. With writes, it rejects a server that may lose them.
+func (s Schema) connect(ctx context.Context, address string, logger *slog.Logger, writes bool) (*DB, error) {
+	config, err := s.parse(address)
+	if err != nil {
+		return nil, err
+	}
+	d := &DB{schema: s, address: address, config: config}
+	d.logger, d.newest = cmp.Or(logger, slog.New(slog.DiscardHandler)), map[string]position{}
+	if hosts := unverified(address, config.ConnConfig); len(hosts) > 0 {
+		d.logger.Warn("PostgreSQL's certificate is not verified: use sslmode=verify-full, or sslmode=disable if the network is trusted",
+			"hosts", strings.Join(hosts, ","))
+	}
+	if err := d.prepare(ctx, config.ConnConfig); err != nil {
+		return nil, err
+	}
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares no statement, for PgBouncer
+	c, err := pgx.ConnectConfig(ctx, config.ConnConfig)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	defer c.Close(ctx)
+	if err := d.validate(ctx, c); err != nil {
+		return nil, err
+	}
+	d.first = sessionOf(c)
+	d.Citus = d.first.Citus
+	err = c.QueryRow(ctx, "SELECT max(version_id) FROM "+s.versions()).Scan(&d.version)
+	if err != nil && serverError(err).Code != "42P01" { // undefined_table
+		return nil, err
+	}
+	return d, d.first.check(writes)
+}
+
+// prepare makes c connect to the primary that was found last, or searches it. It parses the address again, because passwords, certificates
+// and services in files may have changed.
+func (d *DB) prepare(ctx context.Context, c *pgx.ConnConfig) error {
+	config, err := d.schema.parse(d.address)
+	if err != nil {
+		return err
+	}
+	*c = *config.ConnConfig
+	if d.first.pooled && c.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement { // the default of pgx
+		c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
+	primary, err, _ := d.search.Do("", func() (any, error) { // callers share one search
+		if known := d.primary.Load(); known != nil {
+			return *known, nil
+		}
+		address, err := d.find(context.WithoutCancel(ctx), c)
+		if err == nil {
+			d.primary.Store(&address)
+		}
+		return address, err
+	})
+	if err == nil && primary != "" {
+		dialOnly(c, primary.(string))
+	}
+	return err
+}
+
+// start opens the pool.
+func (d *DB) start(ctx context.Context) (err error) {
+	d.config.BeforeConnect = d.prepare
+	d.config.AfterConnect = d.validate
+	d.config.PrepareConn = func(_ context.Context, c *pgx.Conn) (bool, error) {
+		return d.check(sessionOf(c)) == nil, nil
+	}
+	half := int64(max(1, d.config.MaxConns/2))
+	d.reads, d.writes = semaphore.NewWeighted(half), semaphore.NewWeighted(half)
+	d.pool, err = pgxpool.NewWithConfig(ctx, d.config)
+	return err
+}
+
+// explainOpen formats an error of opening the database at address as one line.
+func explainOpen(address string, err error) error {
+	e := serverError(err)
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	switch {
+	case e.Code == "3D000": // invalid_catalog_name
+		err = fmt.Errorf("%w: %s", db.ErrNoDatabase, e.Message)
+	case e.Code == "42501" && !connecting: // insufficient_privilege
+		err = fmt.Errorf("%w: %s", db.ErrMayNotMigrate, e.Message)
+	case e.Code != "":
+		err = errors.New(e.Message)
+	case connecting:
+		err = unreachable(err)
+	}
+	return fmt.Errorf("cannot open %s: %w", Redact(address), err)
 }
 
 // Ping reports whether the database can serve requests. All processes share the database, so
@@ -69,8 +209,7 @@ func (d *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close waits for the statements in progress, for closeTimeout at most: pgx would wait 15 s
-// for each connection to a server that hangs.
+// Close waits for the statements in progress, for closeTimeout at most.
 func (d *DB) Close() error {
 	d.closed.Store(true)
 	closed := make(chan struct{})

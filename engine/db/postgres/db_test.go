@@ -21,7 +21,7 @@ import (
 
 // TestAddress checks that no password is printed, and which addresses have advice about it.
 func TestAddress(t *testing.T) {
-	const unclear = "malformed: it is unclear where the password is"
+	const hidden, unclear = "postgres://…", "malformed: it is unclear where the password is"
 	for address, want := range map[string]struct{ redacted, err string }{
 		"postgres://":                                                     {"postgres://", ""}, // the environment has the rest
 		"postgres://?pool_max_conns=8":                                    {"postgres://", ""},
@@ -47,7 +47,7 @@ func TestAddress(t *testing.T) {
 		"postgres://ann:12#hunter2@127.0.0.1/notes":                       {hidden, unclear},
 		"postgres://127.0.0.1/notes?user=ann&password=hunter2@":           {hidden, unclear},
 	} {
-		_, err := Schema{Name: "notebook"}.parse(address, nil)
+		_, err := Schema{Name: "notebook"}.parse(address)
 		text := fmt.Sprint(err)
 		if (err == nil) != (want.err == "") || !strings.Contains(text, want.err) || strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
 			t.Errorf("%s: got error %q, want one line that says %q without the password", address, text, want.err)
@@ -70,7 +70,7 @@ func TestUnverified(t *testing.T) {
 		"postgres://db1/notes?sslmode=verify-full":                       "",
 		"postgres://db1/notes?sslmode=disable":                           "",
 	} {
-		config, _ := Schema{}.parse(address, nil)
+		config, _ := Schema{}.parse(address)
 		if got := strings.Join(unverified(address, config.ConnConfig), " "); got != want {
 			t.Errorf("%s: got %s, want %s", address, got, want)
 		}
@@ -83,7 +83,7 @@ func TestLineage(t *testing.T) {
 		return session{system: system, position: position{timeline, flushed}}
 	}
 	citus, behind := session{Citus: true, system: "2", position: position{"03", 1}}, at("1", "02", 8)
-	behind.behind = true
+	behind.before = map[string]position{"1": {"02", 9}}
 	for _, c := range []struct { // one after the other
 		session
 		accepted bool
@@ -141,7 +141,7 @@ func TestUnreachable(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer pool.Close()
-		d, began := &DB{pool: pool, known: &lineage{}, reads: semaphore.NewWeighted(1)}, time.Now()
+		d, began := &DB{pool: pool, reads: semaphore.NewWeighted(1)}, time.Now()
 		err = d.Read(t.Context(), nil)
 		if took := time.Since(began); fault.KindOf(err) != fault.Unavailable || took < 3*time.Second || took > 4*time.Second {
 			t.Errorf("got error %v after %v, want Unavailable after 3 s", err, took)
@@ -163,7 +163,7 @@ func (safe) SafeToRetry() bool { return true }
 
 // TestKeepWarning checks that a warning before the commit, for weeks, is not kept.
 func TestKeepWarning(t *testing.T) {
-	config, _ := Schema{}.parse("postgres://db/notes", nil)
+	config, _ := Schema{}.parse("postgres://db/notes")
 	c, _ := pgconn.Construct(&pgconn.HijackedConn{Config: &config.ConnConfig.Config, CustomData: map[string]any{}})
 	keepWarning(c, &pgconn.Notice{SeverityUnlocalized: "WARNING", Routine: "GetNewTransactionId"})
 	if kept := c.CustomData(); len(kept) > 0 {

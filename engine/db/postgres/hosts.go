@@ -7,158 +7,187 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"example.com/petstore/engine/db"
 )
 
-// host is one server of an address. A name with several addresses is several hosts.
-type host struct {
-	name    string
-	port    uint16
-	address string // only if the name has several
+// Defaults, unless the address sets them.
+const (
+	maxConns       = 32          // half for reads, half for writes; PostgreSQL allows 100 in all
+	maxIdleTime    = time.Minute // other processes may want the connection
+	connectTimeout = time.Second // for one host, including login and checks; several hosts must fit into outageWait
+)
+
+// parse parses the address of a database. Its errors do not contain the password.
+func (s Schema) parse(address string) (*pgxpool.Config, error) {
+	if unclear.MatchString(address) {
+		return nil, errors.New("the store address is malformed: it is unclear where the password is; " +
+			"write : before it, and in it @ as %40 and / as %2F")
+	}
+	config, err := pgxpool.ParseConfig(address)
+	if err != nil {
+		_, reason, _ := strings.Cut(err.Error(), "`: ") // cut off the address, which pgx repeats
+		return nil, fmt.Errorf("the store address, or a variable or file that completes it, is invalid: %s", reason)
+	}
+	if !strings.Contains(address, "pool_max_conns=") {
+		config.MaxConns = maxConns
+	}
+	if !strings.Contains(address, "pool_max_conn_idle_time=") {
+		config.MaxConnIdleTime = maxIdleTime
+	}
+	config.PingTimeout = connectTimeout
+	c := config.ConnConfig
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTimeout)
+	c.RuntimeParams["application_name"] = cmp.Or(c.RuntimeParams["application_name"], s.Name)
+	c.RuntimeParams["client_encoding"] = "UTF8"
+	c.RuntimeParams["DateStyle"] = "ISO" // the only one that pgx reads
+	c.OnNotice = keepWarning
+	return config, nil
 }
 
-func (h host) String() string {
-	return net.JoinHostPort(cmp.Or(h.address, h.name), strconv.Itoa(int(h.port)))
+// unverified returns the remote hosts whose certificate is not verified, unless the address disables TLS.
+func unverified(address string, c *pgx.ConnConfig) (hosts []string) {
+	first := &pgconn.FallbackConfig{Host: c.Host, TLSConfig: c.TLSConfig}
+	for _, h := range append([]*pgconn.FallbackConfig{first}, c.Fallbacks...) {
+		local := strings.HasPrefix(h.Host, "/") || h.Host == "localhost" || net.ParseIP(h.Host).IsLoopback()
+		verified := h.TLSConfig != nil && (!h.TLSConfig.InsecureSkipVerify || h.TLSConfig.VerifyPeerCertificate != nil)
+		if !local && !verified && !strings.Contains(address, "sslmode=disable") {
+			hosts = append(hosts, h.Host)
+		}
+	}
+	return slices.Compact(hosts)
 }
 
-// targets returns what pgx would try, one after the other: hosts, and with sslmode=prefer each without TLS, too.
-func targets(c *pgx.ConnConfig) []*pgconn.FallbackConfig {
-	return append([]*pgconn.FallbackConfig{{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}}, c.Fallbacks...)
+// unclear matches addresses whose password is ambiguous: with %3A before it, or an unescaped @ or / in it.
+var unclear = regexp.MustCompile(`(?is)^[^:]*://([^:@/?#]*%3A|[^@]*@.*@|[^@]*[/?#].*@)`)
+
+// printable matches addresses that need escapes only in the password, the parameters and a socket's path.
+var (
+	host      = `((?:[\w.-]|%2[fF])*|\[[\da-fA-F:.]+\])(:\d{1,5})?`
+	password  = `:[^/?#@]*@`
+	login     = `([\w.-]*(@|` + password + `))?`
+	printable = regexp.MustCompile(`^postgres(ql)?://` + login + host + `(,` + host + `)*(/[\w.-]*)?(\?[^@]*)?$`)
+)
+
+// Redact returns address without its password and parameters, or nothing of it if they are ambiguous.
+func Redact(address string) string {
+	if !printable.MatchString(address) {
+		return "postgres://…"
+	}
+	plain, _, _ := strings.Cut(address, "?")
+	return regexp.MustCompile(password).ReplaceAllString(plain, ":xxxxx@")
 }
 
-// hosts returns the hosts of c, and whether they have several names.
-func hosts(ctx context.Context, c *pgx.ConnConfig) (all []host, several bool) {
+// errNotDialed is the error of dialing any but the wanted server.
+var errNotDialed = errors.New("another server is the primary")
+
+// dialOnly makes c connect to the server at address, and to no other.
+func dialOnly(c *pgx.ConnConfig, address string) {
+	dial := c.DialFunc
+	c.DialFunc = func(ctx context.Context, network, other string) (net.Conn, error) {
+		if other != address {
+			return nil, errNotDialed
+		}
+		return dial(ctx, network, other)
+	}
+}
+
+// dialed returns what pgx dials to connect to the hosts of c, each once. A name may have several addresses.
+func dialed(ctx context.Context, c *pgx.ConnConfig) (all []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
 	defer cancel()
-	seen := map[host]bool{}
-	for _, t := range targets(c) {
-		h := host{name: t.Host, port: t.Port}
-		if seen[h] {
-			continue
+	c = c.Copy()
+	c.DialFunc = func(_ context.Context, _, address string) (net.Conn, error) {
+		if !slices.Contains(all, address) { // sslmode=prefer dials it again
+			all = append(all, address)
 		}
-		seen[h] = true
-		var addresses []string
-		if !strings.HasPrefix(h.name, "/") {
-			addresses, _ = c.LookupFunc(ctx, h.name) // connecting repeats an error
-		}
-		if len(addresses) < 2 {
-			addresses = []string{""}
-		}
-		for _, h.address = range addresses {
-			all = append(all, h)
-		}
+		return nil, errNotDialed
 	}
-	return all, len(seen) > 1
+	_, err = pgx.ConnectConfig(ctx, c)
+	return all, err
 }
 
-// only makes c connect to h alone.
-func (h host) only(c *pgx.ConnConfig) {
-	same := slices.DeleteFunc(targets(c), func(t *pgconn.FallbackConfig) bool { return t.Host != h.name || t.Port != h.port })
-	if len(same) == 0 { // a service file has changed
-		return
+// find asks the servers of c, if there are several, and returns the address of the newest primary. Each is
+// asked alone, side by side, because pgx asks no further one after some errors.
+func (d *DB) find(ctx context.Context, c *pgx.ConnConfig) (string, error) {
+	all, lookup := dialed(ctx, c)
+	if len(all) < 2 {
+		return "", nil // connecting repeats an error
 	}
-	c.Host, c.Port, c.TLSConfig, c.Fallbacks = h.name, h.port, same[0].TLSConfig, same[1:]
-	if h.address != "" {
-		c.LookupFunc = func(context.Context, string) ([]string, error) { return []string{h.address}, nil }
-	}
-}
-
-// searchError has the reason of each host that is no primary.
-type searchError struct {
-	reasons []error
-	several bool // the address names several hosts
-}
-
-func (e searchError) Unwrap() []error { return e.reasons }
-
-func (e searchError) Error() string {
-	var texts []string
-	for _, err := range e.reasons {
-		if connect, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-			err = connect.Unwrap() // names the host, with and without TLS
-		}
-		texts = append(texts, slices.Compact(strings.Split(err.Error(), "\n"))...)
-	}
-	return strings.Join(texts, "; ")
-}
-
-// use makes c connect to the primary found last, or searches it. Callers share one search.
-func (s Schema) use(ctx context.Context, c *pgx.ConnConfig, known *lineage) error {
-	primary := known.primary.Load()
-	if primary == nil {
-		found, err, _ := known.search.Do("", func() (any, error) {
-			h, err := s.find(context.WithoutCancel(ctx), c, known)
-			known.primary.Store(h)
-			return h, err
-		})
-		if err != nil {
-			return err
-		}
-		primary = found.(*host)
-	}
-	primary.only(c)
-	return nil
-}
-
-// find asks the hosts of c, if there are several, and returns the newest primary. Each is asked
-// alone, side by side, because pgx asks no further host after some errors.
-func (s Schema) find(ctx context.Context, c *pgx.ConnConfig, known *lineage) (*host, error) {
-	all, several := hosts(ctx, c)
-	if len(all) == 1 {
-		return &all[0], nil
-	}
-	type answer struct {
-		host
+	type server struct {
+		address string
 		session
 		err error
 	}
-	answers := make([]answer, len(all))
+	servers := make([]server, len(all))
 	var asked sync.WaitGroup
-	for i, h := range all {
-		a, one := &answers[i], c.Copy()
-		a.host = h
-		h.only(one)
-		one.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) (err error) {
-			a.session, err = s.ask(ctx, c, known)
-			return err
-		}
+	for i, address := range all {
+		s, one := &servers[i], c.Copy()
+		s.address = address
+		dialOnly(one, address)
 		asked.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
 			defer cancel()
 			conn, err := pgx.ConnectConfig(ctx, one)
-			if a.err = err; err == nil {
+			if s.err = err; err == nil {
+				s.session, s.err = d.ask(ctx, conn)
 				_ = conn.Close(ctx)
 			}
 		})
 	}
 	asked.Wait()
-	slices.SortStableFunc(answers, func(a, b answer) int { return b.compare(a.position) }) // the newest first
-	var primary *answer
-	var reasons []error
-	for i, a := range answers {
-		if a.err == nil {
-			if a.err = known.admit(a.host.String(), a.session); a.err != nil {
-				a.err = fmt.Errorf("%s: %w", a.host, a.err)
-			}
+	slices.SortStableFunc(servers, func(a, b server) int { return b.compare(a.position) }) // the newest first
+	var primary server
+	errs := []error{lookup}
+	for _, s := range servers {
+		if s.err == nil {
+			s.err = d.admit(s.session)
 		}
 		switch {
-		case a.err != nil:
-			reasons = append(reasons, a.err)
-		case primary == nil:
-			primary = &answers[i]
-		case a.timeline != "" && a.timeline == primary.timeline && a.started != primary.started:
-			known.logOnce(slog.LevelError, "two PostgreSQL servers are primaries on one timeline: stop the one that is wrong",
-				fmt.Sprint(primary.host, a.host), "used", primary.host, "its_position", primary.flushed, "other", a.host, "other_position", a.flushed)
+		case s.err != nil:
+			errs = append(errs, s.err)
+		case primary.address == "":
+			primary = s
+		case s.timeline != "" && s.timeline == primary.timeline && s.started != primary.started:
+			d.logOnce(slog.LevelError, "two PostgreSQL servers are primaries on one timeline: stop the one that is wrong",
+				"used", primary.address, "its_position", primary.flushed, "other", s.address, "other_position", s.flushed)
 		}
 	}
-	if primary == nil {
-		return nil, searchError{reasons, several}
+	if primary.address == "" {
+		return "", unreachable(errors.Join(errs...))
 	}
-	return &primary.host, nil
+	return primary.address, nil
+}
+
+// unreachable returns db.ErrUnreachable with the reasons that err joins, in one line.
+func unreachable(err error) error {
+	text := strings.Join(slices.Compact(reasons(err)), "; ")
+	if pgconn.Timeout(err) {
+		text += "; if the network is slow, set connect_timeout=SECONDS in the address"
+	}
+	return fmt.Errorf("%w: %s", db.ErrUnreachable, text)
+}
+
+// reasons returns the texts of the errors that err joins.
+func reasons(err error) (texts []string) {
+	if connect, ok := err.(*pgconn.ConnectError); ok {
+		err = connect.Unwrap() // which names the servers
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			texts = append(texts, reasons(err)...)
+		}
+	} else if !errors.Is(err, errNotDialed) {
+		texts = strings.Split(err.Error(), "\n")
+	}
+	return texts
 }

@@ -23,58 +23,50 @@ const (
 	closeTimeout  = 5 * time.Second  // leaves a process that stops the time to say what failed
 )
 
-// Statement runs SQL on a connection. It may be called several times.
-type Statement func(context.Context, *pgx.Conn) error
-
-// Read runs a statement that changes nothing.
-func (d *DB) Read(ctx context.Context, st Statement) error { return d.run(ctx, mode{}, st) }
-
-// Write runs a statement that changes the database and may be executed twice.
-func (d *DB) Write(ctx context.Context, st Statement) error {
-	return d.run(ctx, mode{writes: true}, st)
+// Read calls f, which changes nothing, perhaps several times.
+func (d *DB) Read(ctx context.Context, f func(context.Context, *pgx.Conn) error) error {
+	return d.run(ctx, mode{}, f)
 }
 
-// WriteOnce runs a statement that must not be executed twice.
-func (d *DB) WriteOnce(ctx context.Context, st Statement) error {
-	return d.run(ctx, mode{writes: true, once: true}, st)
+// Write calls f, whose statements may be executed twice, perhaps several times.
+func (d *DB) Write(ctx context.Context, f func(context.Context, *pgx.Conn) error) error {
+	return d.run(ctx, mode{writes: true}, f)
+}
+
+// WriteOnce calls f, whose statements must not be executed twice, again only if they were not executed.
+func (d *DB) WriteOnce(ctx context.Context, f func(context.Context, *pgx.Conn) error) error {
+	return d.run(ctx, mode{writes: true, once: true}, f)
 }
 
 // mode says whether a statement changes the database, and whether it must not be executed twice.
 type mode struct{ writes, once bool }
 
-// policy returns for how long to retry a call after the worst effect of its attempts, and how it fails then.
-func policy(worst effect, m mode) (retry time.Duration, kind fault.Kind, text string) {
-	switch {
-	case worst == rejected:
-		return 0, fault.Internal, "the database failed"
-	case worst == notExecuted, !m.writes:
-		return outageWait, fault.Unavailable, "the database is unavailable"
-	case m.once:
-		return 0, fault.Internal, "the outcome of the write is unknown"
-	}
-	return callTimeout, fault.Internal, "the outcome of the write is unknown" // another attempt may settle it
-}
-
 // run attempts a statement until it succeeds or has been retried for long enough. Its errors have
 // kinds of package fault: Unavailable only if nothing was done.
-func (d *DB) run(ctx context.Context, m mode, st Statement) error {
+func (d *DB) run(ctx context.Context, m mode, st func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	began, worst := time.Now(), notExecuted
+	began, unknown := time.Now(), false // whether an attempt may have written
 	var cause error
 	for {
 		err := d.attempt(ctx, m.writes, st)
 		if err == nil || fault.ByCaller(err) {
 			return err
 		}
-		worst = max(worst, effectOf(err))
 		timedOut := errors.Is(err, errNotExecuted) && errors.Is(err, context.DeadlineExceeded)
 		if cause == nil || !timedOut { // a wait that timed out has no cause
 			cause = err
 		}
-		retry, kind, text := policy(worst, m)
-		if ctx.Err() != nil || d.closed.Load() || time.Since(began) >= retry {
-			return fault.Wrap(kind, fmt.Errorf("%s: %w", text, cause))
+		effect := effectOf(err)
+		unknown = unknown || m.writes && effect == maybeExecuted
+		ended := ctx.Err() != nil || d.closed.Load()
+		switch {
+		case effect == rejected:
+			return fault.Wrap(fault.Internal, fmt.Errorf("the database failed: %w", cause))
+		case unknown && (m.once || ended): // otherwise another attempt may settle it
+			return fault.Wrap(fault.Internal, fmt.Errorf("the outcome of the write is unknown: %w", cause))
+		case !unknown && (ended || time.Since(began) >= outageWait):
+			return fault.Wrap(fault.Unavailable, fmt.Errorf("the database is unavailable: %w", cause))
 		}
 		time.Sleep(retryPause/2 + rand.N(retryPause))
 	}
@@ -82,7 +74,7 @@ func (d *DB) run(ctx context.Context, m mode, st Statement) error {
 
 // attempt runs a statement once. A write fails if the server sends a WARNING: the wait for a standby
 // may have been canceled, in which case the server reports success, but only the primary has the commit.
-func (d *DB) attempt(ctx context.Context, writes bool, st Statement) error {
+func (d *DB) attempt(ctx context.Context, writes bool, st func(context.Context, *pgx.Conn) error) error {
 	acquireCtx, cancel := context.WithTimeout(ctx, outageWait)
 	defer cancel()
 	half, of := d.reads, "reads"
@@ -93,10 +85,10 @@ func (d *DB) attempt(ctx context.Context, writes bool, st Statement) error {
 		return fmt.Errorf("%w: all connections for %s are in use: %w", errNotExecuted, of, err)
 	}
 	defer half.Release(1)
-	primary := d.known.primary.Load()
+	primary := d.primary.Load()
 	pooled, err := d.pool.Acquire(acquireCtx)
 	if err != nil {
-		d.known.primary.CompareAndSwap(primary, nil) // the next attempt searches
+		d.primary.CompareAndSwap(primary, nil) // the next attempt searches
 		return fmt.Errorf("%w: no connection: %w", errNotExecuted, err)
 	}
 	defer pooled.Release()
@@ -106,29 +98,26 @@ func (d *DB) attempt(ctx context.Context, writes bool, st Statement) error {
 		return fmt.Errorf("%w: %w", errNotExecuted, err)
 	}
 	data := c.PgConn().CustomData()
-	delete(data, warning)
+	delete(data, "warning")
 	err = st(ctx, c)
-	if text, warned := data[warning]; warned && writes && (err == nil || fault.ByCaller(err)) {
+	if text, warned := data["warning"]; warned && writes && (err == nil || fault.ByCaller(err)) {
 		err = fmt.Errorf("the server warned during the write: %v", text)
 	}
-	if answer(err).Code == "25006" { // read_only_sql_transaction
+	if serverError(err).Code == "25006" { // read_only_sql_transaction
 		_ = c.Close(ctx) // the server is now a standby, and the pool would reuse the connection
 	}
 	return err
 }
 
-// warning is the key in a connection's CustomData for the text of the last WARNING.
-const warning = "warning"
-
 // keepWarning stores every WARNING, except that transaction IDs will run out, which each write gets
 // for weeks, before its commit. Citus sends the warnings of its nodes as DEBUG, with a code of class 01.
 func keepWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	if (n.SeverityUnlocalized == "WARNING" || strings.HasPrefix(n.Code, "01")) && n.Routine != "GetNewTransactionId" {
-		c.CustomData()[warning] = n.Message
+		c.CustomData()["warning"] = n.Message
 	}
 }
 
-// effect is what a statement that failed has done, from the mildest to the worst.
+// effect is what a statement that failed has done.
 type effect int
 
 const (
@@ -158,7 +147,7 @@ func effectOf(err error) effect {
 	if _, unreadable := errors.AsType[pgx.ScanArgError](err); unreadable { // by a setting of the user
 		return rejected
 	}
-	e := answer(err)
+	e := serverError(err)
 	if e.SeverityUnlocalized == "PANIC" { // may follow the commit
 		return maybeExecuted
 	}
@@ -188,8 +177,8 @@ var effects = map[string]effect{
 	"0A000": notExecuted,   // feature_not_supported: cached plan must not change result type
 }
 
-// answer returns the error that the server has sent, or an empty one.
-func answer(err error) *pgconn.PgError {
+// serverError returns the error that the server has sent, or an empty one.
+func serverError(err error) *pgconn.PgError {
 	e := &pgconn.PgError{}
 	_ = errors.As(err, &e)
 	return e

@@ -3,20 +3,15 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/singleflight"
 )
 
 // session describes the server, the database and the settings of a new connection.
@@ -26,28 +21,25 @@ type session struct {
 	Encoding string // of the database
 	Citus    bool   // the extension is installed
 
-	Commit   string // synchronous_commit
-	Standbys string // synchronous_standby_names
-	Messages string // client_min_messages
+	Commit, Standbys, Messages string // synchronous_commit, synchronous_standby_names, client_min_messages
 
 	Hidden   []string // tables of the schema that may hide rows from the user
 	Unlogged []string // tables of the schema that a crash empties
 	Off      []string // settings without which a crash loses writes
 
-	pooled  bool   // there is a pooler such as PgBouncer in between
-	system  string // the system identifier; empty if the user may not see it
-	started string // when the server was started
-	behind  bool   // it was behind what was known before it was asked
-	denied  error  // why the system cannot be seen
+	host            string // and port, or socket
+	pooled          bool   // there is a pooler such as PgBouncer in between
+	system, started string // the system identifier, empty if the user may not see it, and when the server was started
 	position
+	denied error               // why these cannot be seen
+	before map[string]position // what was known before the server was asked
 }
 
 // selectSession casts literals that are not text; see the last paragraph of README.md.
 const selectSession = `WITH tables AS (
 	SELECT oid, relname::text, relpersistence FROM pg_class WHERE relnamespace = to_regnamespace($1::text)::oid AND relkind IN ('r', 'p')
 )
-SELECT row_to_json(session) FROM (SELECT
-	pg_backend_pid() AS backend,
+SELECT pg_backend_pid() AS backend,
 	current_setting('transaction_read_only')::bool AS readonly,
 	current_setting('server_encoding') AS encoding,
 	EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus,
@@ -56,44 +48,57 @@ SELECT row_to_json(session) FROM (SELECT
 	current_setting('client_min_messages') AS messages,
 	ARRAY(SELECT relname FROM tables WHERE row_security_active(oid)) AS hidden,
 	ARRAY(SELECT relname FROM tables WHERE relpersistence <> 'p') AS unlogged,
-	ARRAY(SELECT name FROM unnest(ARRAY['synchronous_commit', 'fsync', 'full_page_writes']) name WHERE current_setting(name) = 'off') AS off
-) session`
+	ARRAY(SELECT name FROM (VALUES ('synchronous_commit'), ('fsync'), ('full_page_writes')) setting (name) WHERE current_setting(name) = 'off') AS off`
 
-func readSession(ctx context.Context, c *pgconn.PgConn, schema Schema) (s session, err error) {
-	result := c.ExecParams(ctx, selectSession, [][]byte{[]byte(schema.Name)}, nil, nil, nil).Read()
-	if result.Err != nil {
-		return s, result.Err
-	}
-	err = json.Unmarshal(result.Rows[0][0], &s)
-	s.pooled = s.Backend != c.PID()
+// selectSystem calls functions that a user may not be allowed to call.
+const selectSystem = `SELECT system_identifier::text, pg_postmaster_start_time()::text,
+	left(pg_walfile_name(pg_current_wal_lsn()), 8), (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint FROM pg_control_system()`
+
+// session returns the session of a connection, but for the system and the position.
+func (d *DB) session(ctx context.Context, c *pgx.Conn) (session, error) {
+	rows, _ := c.Query(ctx, selectSession, pgx.QueryExecModeExec, d.schema.Name) // CollectExactlyOneRow returns the error
+	s, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByNameLax[session])
+	s.pooled = s.Backend != c.PgConn().PID()
 	return s, err
 }
 
 // ask returns the session of a new connection to a primary.
-func (s Schema) ask(ctx context.Context, c *pgconn.PgConn, known *lineage) (session, error) {
-	seen, err := readSession(ctx, c, s)
-	if err == nil && seen.ReadOnly {
+func (d *DB) ask(ctx context.Context, c *pgx.Conn) (session, error) {
+	d.mu.Lock()
+	before := maps.Clone(d.newest)
+	d.mu.Unlock()
+	s, err := d.session(ctx, c)
+	s.host, s.before = c.PgConn().Conn().RemoteAddr().String(), before
+	if err == nil && s.ReadOnly {
 		err = errors.New("the server is a standby, or default_transaction_read_only is on")
 	}
 	if err == nil {
-		err = known.locate(ctx, c, &seen)
+		err = c.QueryRow(ctx, selectSystem, pgx.QueryExecModeExec).Scan(&s.system, &s.started, &s.timeline, &s.flushed)
+		if err != nil && (effectOf(err) == rejected || serverError(err).Code == "0A000") { // some clouds deny these functions
+			s.denied, err = err, nil
+		}
 	}
-	return seen, err
+	if err != nil {
+		err = fmt.Errorf("%s: %w", s.host, err)
+	}
+	return s, err
 }
 
 // validate checks a new connection, and stores its session for sessionOf.
-func (s Schema) validate(ctx context.Context, c *pgconn.PgConn, known *lineage) error {
-	seen, err := s.ask(ctx, c, known)
-	if err == nil {
-		err = known.admit(c.Conn().RemoteAddr().String(), seen)
+func (d *DB) validate(ctx context.Context, c *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, c.Config().ConnectTimeout)
+	defer cancel()
+	s, err := d.ask(ctx, c)
+	c.PgConn().CustomData()["session"] = s
+	if err != nil {
+		return err
 	}
-	c.CustomData()["session"] = seen
-	return err
+	return d.admit(s)
 }
 
 // position is how far a primary has written.
 type position struct {
-	timeline string // in hexadecimal, of eight digits; empty if the user may not see it
+	timeline string // in hexadecimal, of eight digits
 	flushed  uint64
 }
 
@@ -104,48 +109,23 @@ func (p position) compare(q position) int {
 // lineage records the newest primary that this process has seen, so that an old one that returns
 // is rejected. A promotion raises the timeline; initdb and pg_upgrade change the identifier.
 type lineage struct {
-	logger  *slog.Logger
-	logged  sync.Map             // by text
-	mu      sync.Mutex           // of newest
-	newest  map[string]position  // by system identifier
-	primary atomic.Pointer[host] // to connect to; nil before a search
-	search  singleflight.Group
-}
-
-// locate adds the system and the position to the session of a new connection, if the user may see them.
-func (l *lineage) locate(ctx context.Context, c *pgconn.PgConn, s *session) error {
-	l.mu.Lock()
-	before := maps.Clone(l.newest) // others may see a later position before this server answers
-	l.mu.Unlock()
-	const sql = "SELECT system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8), " +
-		"pg_current_wal_flush_lsn() - '0/0'::pg_lsn, pg_postmaster_start_time() FROM pg_control_system()"
-	result := c.ExecParams(ctx, sql, nil, nil, nil, nil).Read()
-	if err := result.Err; err != nil {
-		if effectOf(err) == rejected || answer(err).Code == "0A000" { // some clouds deny these functions
-			s.denied, err = err, nil
-		}
-		return err
-	}
-	row := result.Rows[0]
-	s.system, s.timeline, s.started = string(row[0]), string(row[1]), string(row[3])
-	s.flushed, _ = strconv.ParseUint(string(row[2]), 10, 64)
-	s.behind = s.timeline == before[s.system].timeline && s.flushed < before[s.system].flushed
-	return nil
+	logger *slog.Logger
+	logged sync.Map // by text
+	mu     sync.Mutex
+	newest map[string]position // by system identifier; guarded by mu
 }
 
 // admit checks the session of a new connection, and logs why it is rejected.
-func (l *lineage) admit(host string, s session) error {
-	err := l.check(s)
-	switch {
-	case err != nil && s.system == "":
-		l.logOnce(slog.LevelWarn, "rejected a PostgreSQL server", fmt.Sprint(host, err), "host", host, "error", err)
-	case err != nil:
-		l.logOnce(slog.LevelError, "rejected a PostgreSQL server", fmt.Sprint(host, err), "host", host, "error", err)
-	case s.system == "":
-		l.logOnce(slog.LevelInfo, "an old primary that returns would go unnoticed, since the timeline cannot be read",
-			fmt.Sprint(host, s.denied), "host", host, "error", s.denied)
+func (l *lineage) admit(s session) error {
+	if err := l.check(s); err != nil {
+		l.logOnce(slog.LevelWarn, "rejected a PostgreSQL server", "host", s.host, "error", err)
+		return fmt.Errorf("%s: %w", s.host, err)
 	}
-	return err
+	if s.system == "" {
+		l.logOnce(slog.LevelInfo, "an old primary that returns would go unnoticed, since the timeline cannot be read",
+			"host", s.host, "error", s.denied)
+	}
+	return nil
 }
 
 // check rejects an old primary and another cluster. The nodes of Citus have identifiers of their own.
@@ -161,8 +141,9 @@ func (l *lineage) check(s session) error {
 	case !known && len(l.newest) > 0 && !s.Citus:
 		return fmt.Errorf("its system identifier is %s: it is another cluster; a restart accepts it", s.system)
 	case s.timeline < newest.timeline:
-		return fmt.Errorf("its timeline is %s, and %s was seen: it is an old primary; a restart accepts it once the newer one is gone", s.timeline, newest.timeline)
-	case s.behind && s.timeline == newest.timeline:
+		return fmt.Errorf("its timeline is %s, and %s was seen: it is an old primary; a restart accepts it once the newer one is gone",
+			s.timeline, newest.timeline)
+	case s.compare(s.before[s.system]) < 0:
 		return errors.New("its log ends before that of another primary of its timeline; a restart accepts it once the other one is gone")
 	case s.compare(newest) > 0:
 		l.newest[s.system] = s.position
@@ -170,9 +151,9 @@ func (l *lineage) check(s session) error {
 	return nil
 }
 
-// logOnce logs a text once for each key.
-func (l *lineage) logOnce(level slog.Level, text, key string, args ...any) {
-	if _, logged := l.logged.LoadOrStore(key, true); !logged {
+// logOnce logs a message unless it has done so.
+func (l *lineage) logOnce(level slog.Level, text string, args ...any) {
+	if _, logged := l.logged.LoadOrStore(fmt.Sprint(text, args), true); !logged {
 		l.logger.Log(context.Background(), level, text, args...)
 	}
 }
@@ -217,7 +198,7 @@ func (d *DB) Collect(ch chan<- prometheus.Metric) {
 	defer cancel()
 	var now session
 	err := d.attempt(ctx, false, func(ctx context.Context, c *pgx.Conn) (err error) {
-		now, err = readSession(ctx, c.PgConn(), d.schema)
+		now, err = d.session(ctx, c)
 		return err
 	})
 	if err == nil {

@@ -5,6 +5,7 @@ package pgtest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -68,7 +69,7 @@ func (l *Ledger) Read(t testing.TB, list func(context.Context) (map[string]int64
 					t.Errorf("a read: got id %d of %s, want %d as before", rows[name], name, id)
 				}
 			}
-			known = rows
+			maps.Copy(known, rows)
 			for name := range rows {
 				if ids, ended := l.ids.Load(name); ended && len(ids.([]int64)) == 0 {
 					t.Errorf("a read: got %s, which was rejected", name)
