@@ -74,7 +74,7 @@ func (s *Suite) Test(t *testing.T) {
 	}
 	s.history = history{
 		seen: map[string]bool{}, shown: map[*openapi3.SchemaRef]bool{}, first: map[string]string{},
-		queries: map[string][]string{}, longest: map[string]Response{}, accepted: map[string]string{}, last: map[string]any{},
+		queries: map[string][]string{}, longest: map[string]Response{}, accepted: map[string]string{}, last: map[string]any{}, ends: map[string]string{},
 	}
 	s.client = &http.Client{
 		Timeout:       30 * time.Second,

@@ -76,12 +76,14 @@ func (s *Suite) otherIdentifiers(t *testing.T, c Case, r *routers.Route, ids map
 func (s *Suite) write(t *testing.T, c Case, r *routers.Route) Response {
 	t.Helper()
 	_, target, _ := c.target()
-	path, name := readPath(r, target), r.Operation.OperationID
+	path, name, start := readPath(r, target), r.Operation.OperationID, s.ends[target]
 	before, _ := s.read(t, path)
+	rows, _ := s.rows(t, target, start)
 	takes := func(header string) bool { return !strings.HasPrefix(c.Want, "4") && parameter(r, header) != nil }
 	tag := before.Header.Get("ETag")
 	conditional, repeatable := takes("If-Match") && tag != "", takes("Idempotency-Key")
-	if repeatable && !keyLine.MatchString(c.Send) {
+	isNew := !keyLine.MatchString(c.Send)
+	if repeatable && isNew {
 		c = c.with("Idempotency-Key: " + newKey())
 	}
 	if conditional {
@@ -89,12 +91,21 @@ func (s *Suite) write(t *testing.T, c Case, r *routers.Route) Response {
 		c = c.with("If-Match: " + tag)
 	}
 	got := s.Expect(t, c)
+	if got.StatusCode == http.StatusAccepted && got.location() != "" {
+		s.job(t, got)
+	}
 	after, found := s.read(t, cmp.Or(got.location(), path))
+	rowsAfter, end := s.rows(t, target, start)
+	s.ends[target] = end
+	if got.StatusCode == http.StatusCreated && isNew && end != "" {
+		isListed := slices.ContainsFunc(rowsAfter, func(v any) bool { return reflect.DeepEqual(v, got.value) })
+		got.promise(t, "list", isListed, "then got a list without it, want %.200s in it", got.Body)
+	}
 	switch {
-	case !found || got.StatusCode == http.StatusAccepted: // it is done later
+	case !found || got.StatusCode == http.StatusAccepted: // see job
 	case got.StatusCode >= 400:
-		same := after.Body == before.Body
-		got.promise(t, "refusal", same, "then got %.200s, want %.200s as before", after.Body, before.Body)
+		was, is := before.Body+Encode(rows), after.Body+Encode(rowsAfter)
+		got.promise(t, "refusal", is == was, "then %s as before", difference(is, was))
 	case r.Method == http.MethodDelete && path == target:
 		gone := after.StatusCode == http.StatusNotFound || after.StatusCode == http.StatusGone
 		got.promise(t, "removal", gone, "then got %.200s, want 404 or 410", after.Body)
@@ -117,6 +128,27 @@ func (s *Suite) write(t *testing.T, c Case, r *routers.Route) Response {
 		s.repeat(t, c, got)
 	}
 	return got
+}
+
+// job waits at most 10 s until what a response with the status 202 names ends: until a property has one of
+// the values that the extension x-final of its schema lists.
+func (s *Suite) job(t *testing.T, got Response) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		now := s.send(t, Case{Send: "GET " + got.location() + "\n" + bearer(s.Key)})
+		documented, ended := schemasOf(now.content()), false
+		each("", now.value, func(place string, v any) {
+			for _, part := range documented[place] {
+				final, _ := part.Extensions["x-final"].([]any)
+				ended = ended || slices.Contains(final, v)
+			}
+		})
+		if ended || time.Now().After(deadline) {
+			got.promise(t, "job", ended, "then got %.200s for 10 s, want a value that x-final has", now.Body)
+			s.seen[got.route.Operation.OperationID+" read back"] = true
+			return
+		}
+	}
 }
 
 var keyLine = regexp.MustCompile(`\nIdempotency-Key: (.*)`)

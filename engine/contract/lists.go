@@ -116,6 +116,7 @@ func (s *Suite) checkLink(t *testing.T, l list, asked *url.URL, next string, pag
 // twice, and none after the last.
 func (s *Suite) Walk(t *testing.T, target string, limit int) (all []any) {
 	t.Helper()
+	r, _ := s.route(Case{Send: "GET " + target})
 	seen, last := map[string]bool{}, ""
 	for at := target + fmt.Sprint("limit=", limit); at != ""; {
 		page, next := s.Page(t, at)
@@ -132,13 +133,36 @@ func (s *Suite) Walk(t *testing.T, target string, limit int) (all []any) {
 		if at == next {
 			s.fatal(t, "%s: got a link to the same page, want another", at)
 		}
+		isFull := next == "" || len(page) == limit || s.exempt(r.Operation.OperationID+" page")
+		s.Assert(t, isFull, "%s: got a page of %d and a link, want %d", at, len(page), limit)
 		all, at = append(all, page...), next
 	}
-	if r, _ := s.route(Case{Send: "GET " + target}); last != "" && parameter(r, "after") != nil {
+	if last != "" && parameter(r, "after") != nil {
 		page, next := s.Page(t, target+"after="+url.QueryEscape(last))
 		s.Assert(t, len(page) == 0 && next == "", "%safter=%s: got a page of %d, want none after the last", target, last, len(page))
 	}
 	return all
+}
+
+// rows returns what a list has from a page on, or from its first, and the target of its last page; "" if the
+// path is of no list.
+func (s *Suite) rows(t *testing.T, path, next string) (all []any, last string) {
+	t.Helper()
+	r, _ := s.route(Case{Send: "GET " + path})
+	if r == nil {
+		return nil, ""
+	}
+	l, isList := listOf(r)
+	if !isList {
+		return nil, ""
+	}
+	for next = cmp.Or(next, fmt.Sprint(path, "?limit=", *l.limit.Max)); next != ""; {
+		var page []any
+		last = next
+		page, next = s.Page(t, last)
+		all = append(all, page...)
+	}
+	return all, last
 }
 
 // identifier returns the identifier of an element of a list, or "".

@@ -128,11 +128,10 @@ func addPet(t *testing.T, s *contract.Suite, body string) any {
 	return pet["id"]
 }
 
-// create tests that the examples have the answers of the document, and that the list has them.
+// create tests that the examples have the answers of the document, and that identifiers in the list ascend.
 func create(t *testing.T, s *contract.Suite) {
 	content := s.Document.Paths.Value("/pets").Post.RequestBody.Value.Content["application/json"]
 	answers := s.Document.Paths.Value("/pets").Post.Responses.Status(201).Value.Content["application/json"]
-	created := map[string]string{}
 	for name, e := range content.Examples { // each has an answer of the same name
 		got := s.Try(t, contract.Case{Send: "POST /v1/pets", Body: contract.Encode(e.Value.Value), Want: "201"})
 		pet, _ := contract.Decode(got.Body).(object)
@@ -141,19 +140,16 @@ func create(t *testing.T, s *contract.Suite) {
 			s.Assert(t, reflect.DeepEqual(pet[p], answer[p]), "example %s: %s: got %v, want %v", name, p, pet[p], answer[p])
 		}
 		id := fmt.Sprint(pet["id"])
-		created[id] = contract.Encode(pet)
 		encoded := fmt.Sprintf("GET /v1/pets/%%%x%s", id[0], id[1:])
 		s.Try(t, contract.Case{Send: encoded, Want: "200", Same: got.Body})
 	}
 	before := ""
 	for _, v := range s.Walk(t, "/v1/pets?", 100) {
-		id := fmt.Sprint(v.(object)["id"])
+		row, _ := v.(object)
+		id := fmt.Sprint(row["id"])
 		s.Assert(t, example.Follows(id, before), "list: got %s after %s, want ids that ascend", id, before)
-		s.Assert(t, created[id] == "" || contract.Encode(v) == created[id], "list: got %v, want %v", v, created[id])
-		delete(created, id)
 		before = id
 	}
-	s.Assert(t, len(created) == 0, "list: got none of %v, want each", created)
 }
 
 // retry tests which requests have the same Idempotency-Key, which an invalid one does not use up.
@@ -175,6 +171,8 @@ func longTexts(t *testing.T, s *contract.Suite) {
 			addPet(t, s, example.BodyNamed(example.LongText(size)))
 		}
 	}
+	two, _ := s.Page(t, strings.Replace(next, "100", "2", 1))
+	s.Assert(t, len(two) == 2, "%s: got %d of 2 that fit", next, len(two))
 	for i, sizes := range pages {
 		page, link := s.Page(t, next)
 		s.Assert(t, len(page) == len(sizes) && (link != "") == (i+1 < len(pages)),
