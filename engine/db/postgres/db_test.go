@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"strings"
 	"syscall"
 	"testing"
@@ -61,24 +63,31 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-func TestUnverified(t *testing.T) {
+// TestParse checks the number of connections, the times after which idle ones are closed and new ones
+// are given up, and whose certificates are not verified.
+func TestParse(t *testing.T) {
 	for address, want := range map[string]string{
-		"postgres://%2Frun%2Fpostgresql,localhost,127.0.0.2,[::1]/notes": "",
-		"postgres://db1,%2Frun,db2/notes":                                "db1 db2",
-		"postgres://db1/notes?sslmode=require":                           "db1",
-		"postgres://db1/notes?sslmode=verify-ca":                         "",
-		"postgres://db1/notes?sslmode=verify-full":                       "",
-		"postgres://db1/notes?sslmode=disable":                           "",
+		"postgres://%2Frun%2Fpostgresql,localhost,127.0.0.2,[::1]/notes":                                     "32 1m0s 1s []",
+		"postgres://db1/notes?pool_max_conns=8&pool_max_conn_idle_time=1h&connect_timeout=5&sslmode=disable": "8 1h0m0s 5s []",
+		"postgres://db1,%2Frun,db2/notes":                                                                    "32 1m0s 1s [db1 db2]",
+		"postgres://db1/notes?sslmode=require":                                                               "32 1m0s 1s [db1]",
+		"postgres://db1/notes?sslmode=verify-ca":                                                             "32 1m0s 1s []",
+		"postgres://db1/notes?sslmode=verify-full":                                                           "32 1m0s 1s []",
 	} {
-		config, _ := Schema{}.parse(address)
-		if got := strings.Join(unverified(address, config.ConnConfig), " "); got != want {
+		c, err := Schema{}.parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(c.MaxConns, c.MaxConnIdleTime, c.ConnConfig.ConnectTimeout, unverified(address, c.ConnConfig)); got != want {
 			t.Errorf("%s: got %s, want %s", address, got, want)
 		}
 	}
 }
 
+// TestLineage checks which servers are rejected, and that each reason is logged once.
 func TestLineage(t *testing.T) {
-	l := lineage{newest: map[string]position{}}
+	var log strings.Builder
+	l := lineage{logger: slog.New(slog.NewTextHandler(&log, nil)), newest: map[string]position{}}
 	at := func(system, timeline string, flushed uint64) session {
 		return session{system: system, position: position{timeline, flushed}}
 	}
@@ -97,10 +106,14 @@ func TestLineage(t *testing.T) {
 		{at("2", "03", 1), false},
 		{citus, true},
 		{session{Citus: true, system: "2", position: position{"02", 1}}, false},
+		{behind, false},
 	} {
-		if err := l.check(c.session); (err == nil) != c.accepted {
+		if err := l.admit(c.session); (err == nil) != c.accepted {
 			t.Errorf("%+v: got error %v, want none: %v", c.session, err, c.accepted)
 		}
+	}
+	if got := strings.Count(log.String(), "level=WARN"); got != 5 {
+		t.Errorf("got %d warnings, want one for each of 5 reasons: %s", got, &log)
 	}
 }
 
@@ -133,25 +146,44 @@ func TestEffectOf(t *testing.T) {
 	}
 }
 
-// TestUnreachable checks how long a call is retried, and how long Ping succeeds.
+// TestUnreachable checks for how long calls are retried and Close waits, and how long Ping succeeds.
 func TestUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pool, err := pgxpool.New(t.Context(), "postgres://127.0.0.1:1/notes")
+		config, _ := Schema{}.parse("postgres://127.0.0.1/notes")
+		dials, dial := 0, func() error { return io.EOF }
+		config.ConnConfig.DialFunc = func(context.Context, string, string) (net.Conn, error) { dials++; return nil, dial() }
+		pool, err := pgxpool.NewWithConfig(t.Context(), config)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer pool.Close()
-		d, began := &DB{pool: pool, reads: semaphore.NewWeighted(1)}, time.Now()
-		err = d.Read(t.Context(), nil)
-		if took := time.Since(began); fault.KindOf(err) != fault.Unavailable || took < 3*time.Second || took > 4*time.Second {
-			t.Errorf("got error %v after %v, want Unavailable after 3 s", err, took)
+		d := &DB{pool: pool, reads: semaphore.NewWeighted(1)}
+		fails := func(what string, call func() error, want fault.Kind, least, most time.Duration) {
+			t.Helper()
+			began := time.Now()
+			err := call()
+			if took := time.Since(began); err == nil || fault.KindOf(err) != want || took < least || took > most {
+				t.Errorf("%s: got error %v after %v, want %v after %v to %v", what, err, took, want, least, most)
+			}
 		}
-		began = time.Now()
-		for d.Ping(t.Context()) == nil && time.Since(began) < time.Hour {
+		read := func() error { return d.Read(t.Context(), nil) }
+		fails("a read", read, fault.Unavailable, 3*time.Second, 4*time.Second)
+		if dials < 80 || dials > 240 { // twice an attempt, with TLS and without
+			t.Errorf("a read: got %d dials, want one attempt each 50 ms", dials)
 		}
-		if took := time.Since(began); took < 30*time.Second || took > 40*time.Second {
-			t.Errorf("Ping failed after %v, want about 33 s", took)
+		ping := func() (err error) {
+			for n := 0; err == nil && n < 100; n++ {
+				err = d.Ping(t.Context())
+			}
+			return err
 		}
+		fails("Ping", ping, fault.Unavailable, 30*time.Second, 40*time.Second)
+
+		hang := make(chan bool)
+		dial = func() error { <-hang; return io.EOF }
+		fails("a read that hangs", read, fault.Unavailable, 3*time.Second, 4*time.Second)
+		fails("Close", d.Close, fault.Internal, 5*time.Second, 5*time.Second)
+		fails("a read after Close", read, fault.Unavailable, 0, 0)
+		close(hang)
 	})
 }
 

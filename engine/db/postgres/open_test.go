@@ -19,6 +19,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/engine/db"
 	"example.com/petstore/engine/db/postgres/pgtest"
@@ -46,6 +47,89 @@ func TestOpenRejects(t *testing.T) {
 	rejects(t, here, "set connect_timeout=SECONDS in the address")
 }
 
+// TestCheck checks what is rejected, at the start and by new connections, and the metrics.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	owner := server.Address("postgres")
+	address := strings.Replace(owner, "postgres@", "ann@", 1)
+	_ = mustOpen(t, owner).Close()
+	pgtest.Exec(t, owner, "CREATE ROLE ann LOGIN", "GRANT USAGE ON SCHEMA notebook TO ann", "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA notebook TO ann")
+	for _, c := range []struct {
+		sql               string
+		setting, value    string // of the server
+		write, sync, read string // parts of the errors of Open without and with RequireSync, and of OpenReader
+	}{
+		{sync: `synchronous_standby_names is ""`},
+		{value: "one", sql: "ALTER ROLE ann SET synchronous_commit = remote_write"},
+		{value: "one", sql: "ALTER ROLE ann SET synchronous_commit = local", sync: "synchronous_commit local"},
+		{value: "one", sql: "ALTER ROLE ann SET client_min_messages = warning"},
+		{value: "one", sql: "ALTER ROLE ann SET client_min_messages = error", sync: "client_min_messages error"},
+		{sql: "ALTER ROLE ann SET synchronous_commit = off", write: "synchronous_commit is off"},
+		{setting: "fsync", value: "off", write: "fsync is off"},
+		{setting: "full_page_writes", value: "off", write: "full_page_writes is off"},
+		{
+			sql:   "CREATE TABLE notebook.parts (n int) PARTITION BY LIST (n); ALTER TABLE notebook.parts ENABLE ROW LEVEL SECURITY",
+			write: "row security", read: "row security may hide rows from the user, in the tables parts",
+		},
+		{sql: "ALTER TABLE notebook.notes SET UNLOGGED", write: "UNLOGGED", read: "UNLOGGED tables: notes"},
+	} {
+		t.Run(c.sql+c.setting+c.value, func(t *testing.T) {
+			d := mustOpen(t, address)
+			setting := cmp.Or(c.setting, "synchronous_standby_names")
+			before := pgtest.Query[string](t, owner, "SELECT current_setting($1)", setting)
+			pgtest.Exec(t, owner, c.sql)
+			server.Configure(t, setting, c.value)
+			says := func(what string, err error, want string) {
+				t.Helper()
+				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || strings.Contains(fmt.Sprint(err), "can be reached") {
+					t.Errorf("%s: got error %v, want %q", what, err, want)
+				}
+			}
+			_, err := notebook.Open(t.Context(), address, db.Options{})
+			says("Open", err, c.write)
+			strict, err := notebook.Open(t.Context(), address, db.Options{RequireSync: true})
+			says("Open with RequireSync", err, cmp.Or(c.write, c.sync))
+			_, err = notebook.OpenReader(t.Context(), address)
+			says("OpenReader", err, c.read)
+			_, err = d.count(t.Context())
+			says("count by a new connection", err, c.read)
+			if c.write == "" { // an insert may wait for a standby
+				if got := figures(t, d)["postgres_sync"]; (got == 1) != (c.sync == "") || strict != nil && figures(t, strict)["postgres_sync_required"] != 1 {
+					t.Errorf("got postgres_sync %v, or not postgres_sync_required 1", got)
+				}
+			} else {
+				_, err = d.insert(t.Context(), "Call Ann", false)
+				says("insert", err, c.write)
+				if fault.KindOf(err) != fault.Unavailable {
+					t.Errorf("insert: got error %v (%v), want Unavailable", err, fault.KindOf(err))
+				}
+			}
+			server.Configure(t, setting, before)
+			pgtest.Exec(t, owner, "ALTER ROLE ann RESET ALL", "ALTER TABLE notebook.notes SET LOGGED", "DROP TABLE IF EXISTS notebook.parts")
+			if c.write != "" {
+				d.mustInsert(t)
+			}
+		})
+	}
+}
+
+// figures returns the metrics of d by their names.
+func figures(t *testing.T, d *DB) map[string]float64 {
+	t.Helper()
+	reg := prometheus.NewPedanticRegistry()
+	reg.MustRegister(d)
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]float64{}
+	for _, f := range families {
+		all[f.GetName()] = f.GetMetric()[0].GetGauge().GetValue()
+	}
+	return all
+}
+
 // TestRole uses a role with settings and a limit of its own, and changes its password in a file.
 func TestRole(t *testing.T) {
 	t.Parallel()
@@ -65,13 +149,7 @@ func TestRole(t *testing.T) {
 	change("first")
 	d := mustOpen(t, address+"&default_query_exec_mode=exec")
 	d.mustInsert(t)
-	err := d.Read(t.Context(), func(ctx context.Context, c *pgx.Conn) error {
-		var now time.Time
-		return c.QueryRow(ctx, "SELECT now()").Scan(&now)
-	})
-	if err != nil {
-		t.Errorf("a time: got error %v", err)
-	}
+	d.mustCount(t, 1)
 	const name = "SELECT application_name FROM pg_stat_activity WHERE usename = 'ann' LIMIT 1"
 	if got := pgtest.Query[string](t, owner, name); got != "notebook" {
 		t.Errorf("got the name %q in the server's views, want notebook", got)
@@ -99,19 +177,19 @@ func TestMigrate(t *testing.T) {
 		Data: []byte("-- +goose Up\nALTER TABLE notebook.notes ADD stars int;\nSELECT pg_sleep(1.1);\n" +
 			"SELECT 1 / (current_setting('idle_in_transaction_session_timeout') = '30s')::int;\n"),
 	}
-	var log strings.Builder
+	log, logger := newLog()
 	for _, c := range []struct {
 		schema   Schema
 		from, to int64
 		log      int // lines, of which one says that it waits
 	}{{notebook, 0, 1, 1}, {second, 1, 2, 2}, {second, 2, 2, 0}} {
 		log.Reset()
-		from, to, err := c.schema.Migrate(t.Context(), address+"&idle_in_transaction_session_timeout=10&statement_timeout=1000", slog.New(slog.NewTextHandler(&log, nil)))
+		from, to, err := c.schema.Migrate(t.Context(), address+"&idle_in_transaction_session_timeout=10&statement_timeout=1000", logger)
 		if from != c.from || to != c.to || err != nil {
 			t.Fatalf("Migrate: got from %d to %d, error %v, want from %d to %d", from, to, err, c.from, c.to)
 		}
 		if strings.Count(log.String(), "\n") != c.log {
-			t.Errorf("Migrate from %d to %d: got the log %s, want %d lines", from, to, &log, c.log)
+			t.Errorf("Migrate from %d to %d: got the log %s, want %d lines", from, to, log, c.log)
 		}
 		pgtest.Exec(t, address, "INSERT INTO notebook.notes (text) VALUES ('Call Ann')",
 			"UPDATE notebook.goose_lock SET locked = true, locked_by = 'replica', lease_expires_at = now() + interval '5 seconds'")
@@ -133,7 +211,7 @@ func TestMigrate(t *testing.T) {
 	pgtest.Exec(t, address, "UPDATE notebook.goose_lock SET locked = false", "INSERT INTO notebook.goose_db_version (version_id, is_applied) VALUES (2, true)")
 	soon, cancel = context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, _, err := second.Migrate(soon, address, slog.New(slog.DiscardHandler)); err == nil || soon.Err() != nil {
+	if _, _, err := second.Migrate(soon, address, nil); err == nil || soon.Err() != nil {
 		t.Errorf("Migrate, when the lock was lost: got error %v, and of the context %v, want one within a minute", err, soon.Err())
 	}
 }
@@ -186,7 +264,7 @@ ON CONFLICT (key) DO UPDATE SET key = excluded.key RETURNING id`, text, key).Sca
 
 func (d *DB) count(ctx context.Context) (n int, err error) {
 	err = d.Read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, "SELECT count(*) FROM notebook.notes").Scan(&n)
+		return c.QueryRow(ctx, "SELECT count(*), now() FROM notebook.notes").Scan(&n, new(time.Time))
 	})
 	return n, err
 }
@@ -224,13 +302,12 @@ func mustOpen(t testing.TB, address string, logger ...*slog.Logger) *DB {
 	return d
 }
 
-// rejects checks that Open, OpenReader and Migrate fail with one line that contains want, and no password.
+// rejects checks that Open and OpenReader fail with one line that contains want, and no password.
 func rejects(t *testing.T, address, want string) {
 	t.Helper()
-	_, _, migrateErr := notebook.Migrate(t.Context(), address, slog.New(slog.DiscardHandler))
-	for _, err := range []error{
-		closed(notebook.Open(t.Context(), address, db.Options{})), closed(notebook.OpenReader(t.Context(), address)), migrateErr,
-	} {
+	_, writeErr := notebook.Open(t.Context(), address, db.Options{})
+	_, readErr := notebook.OpenReader(t.Context(), address)
+	for _, err := range []error{writeErr, readErr} {
 		if text := fmt.Sprint(err); err == nil || !strings.Contains(text, want) || strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
 			t.Errorf("%s: got error %q, want one line that says %q", address, text, want)
 		}

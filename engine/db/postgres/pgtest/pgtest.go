@@ -234,19 +234,14 @@ func (s *Server) Database(t testing.TB) string {
 	return s.Address(name) + "&connect_timeout=20" // for a busy machine
 }
 
-// Exec runs statements on the database at address.
+// Exec runs statements on the database at address, each on a connection of its own.
 func Exec(t testing.TB, address string, statements ...string) {
 	t.Helper()
-	err := connected(address, func(ctx context.Context, c *pgx.Conn) error {
-		for _, statement := range statements {
-			if _, err := c.Exec(ctx, statement); err != nil {
-				return fmt.Errorf("%s: %w", statement, err)
-			}
+	for _, sql := range statements {
+		err := connected(address, func(ctx context.Context, c *pgx.Conn) error { _, err := c.Exec(ctx, sql); return err })
+		if err != nil {
+			t.Fatalf("%s: got error %v", sql, err)
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
