@@ -120,7 +120,7 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 		{rate != 0 && !(rate >= 0.01 && rate <= 1e6), "--rate-limit must be between 0.01 and 1000000, or 0 for no limit"}, // NaN, too
 		{!slices.Contains([]string{"auto", "text", "json"}, cfg.logFormat), "--log-format must be auto, text or json"},
 		{cfg.server.Profiles && cfg.adminAddr == "", "--pprof needs --admin-addr, where profiles are served"},
-		{cfg.open.RequireSync && !env.store.Standbys, "--require-sync needs a store whose server has standbys, such as PostgreSQL"},
+		{cfg.open.RequireSync && !env.store.Server, "--require-sync needs a store whose server has standbys, such as PostgreSQL"},
 		{env.store.Volatile && !cfg.sandbox && noKey, "the memory store has no key, and none can be added later; set " + keysVariable},
 	} {
 		if wrong.found {

@@ -45,7 +45,7 @@ type Kind struct {
 	Migrate func(ctx context.Context, address string, logger *slog.Logger) (from, to int64, err error)
 
 	Volatile bool // the store ends with its process; there are no Keys and no Migrate
-	Standbys bool // its server may wait for standbys; see db.Options.RequireSync
+	Server   bool // it is in a server, which may wait for standbys; see db.Options.RequireSync
 
 	// Path returns the path in an address. It is nil unless the store is a file.
 	Path func(address string) string

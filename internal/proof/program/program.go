@@ -36,7 +36,7 @@ var Stores = map[string]func(testing.TB) (newAddress func() string){}
 
 func init() {
 	for _, k := range address.Kinds {
-		if !k.Standbys { // it has no server
+		if !k.Server {
 			Stores[k.Name] = func(t testing.TB) func() string {
 				return func() string { return strings.Replace(k.Form, "PATH", filepath.Join(t.TempDir(), "new.db"), 1) }
 			}

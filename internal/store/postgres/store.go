@@ -33,7 +33,7 @@ func (s *Store) Failed() <-chan error { return nil }
 
 // Kind is the kind of stores in a PostgreSQL database.
 var Kind = store.Kind{
-	Name: "postgres", Form: "postgres://USER:PASSWORD@HOST/DATABASE", Standbys: true,
+	Name: "postgres", Form: "postgres://USER:PASSWORD@HOST/DATABASE", Server: true,
 	Default: "postgres://", // completed by PostgreSQL's own variables, such as PGHOST
 	Matches: func(address string) bool {
 		return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")

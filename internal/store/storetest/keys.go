@@ -81,7 +81,7 @@ func testKeys(t *testing.T, f Factory) {
 func testRecordKeyUse(t *testing.T, f Factory) {
 	s := f.open(t)
 	a := mustCreateKey(t, s, newKey("aaaaaaaa", noon))
-	b := mustCreateKey(t, s, newKey("bbbbbbbb", noon.Add(time.Second)))
+	b := mustCreateKey(t, s, newKey("0bbbbbbb", noon)) // in the same second, and not updated last
 	unused := mustCreateKey(t, s, newKey("cccccccc", noon.Add(2*time.Second)))
 	minute := func(n time.Duration) time.Time { return noon.Add(n * time.Minute) }
 	mustRecordUse(t, s, nil)
