@@ -39,12 +39,10 @@ func TestOpenRejects(t *testing.T) {
 		mustClose(t, open(t, in(name)))
 	}
 	damageLeaf(t, in("schemaless"), "goose_db_version")
-	links := []error{os.Link(in("one"), in("twin")), os.Symlink("gone", in("dangling"))}
+	must(t, os.Link(in("one"), in("twin")))
+	must(t, os.Symlink("gone", in("dangling")))
 	for i, suffix := range suffixes { // that somebody planted beside a database
-		links = append(links, os.Symlink("planted", in(fmt.Sprint(i))+suffix))
-	}
-	if err := errors.Join(links...); err != nil {
-		t.Fatal(err)
+		must(t, os.Symlink("planted", in(fmt.Sprint(i))+suffix))
 	}
 	const beside = " beside it is not a regular file"
 	for path, want := range map[string]string{
@@ -157,10 +155,8 @@ func TestOtherProgram(t *testing.T) {
 	_, _ = shell.Exec("BEGIN; INSERT INTO notes (text) VALUES ('a')")
 	_, err := schema.Open(t.Context(), path, db.Options{})
 	wantError(t, "Open", err, "another program has locked it")
-	_, commitErr := shell.Exec("COMMIT")
-	if err := errors.Join(commitErr, shell.Close()); err != nil {
-		t.Error(err)
-	}
+	_, err = shell.Exec("COMMIT")
+	must(t, errors.Join(err, shell.Close()))
 	wantNotes(t, path, 1)
 }
 
@@ -241,9 +237,7 @@ func TestReplacedFile(t *testing.T) {
 // index is gone, too. A restored file needs no log.
 func TestLogTaken(t *testing.T) {
 	path, l := killed(t)
-	if err := os.Rename(path+"-wal", path+".away"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(path+"-wal", path+".away"))
 	wantUnchanged(t, path, func() {
 		_, openErr := schema.Open(t.Context(), path, db.Options{})
 		readErr := schema.Read(t.Context(), path, nil)
@@ -253,13 +247,9 @@ func TestLogTaken(t *testing.T) {
 			wantError(t, "without the log", err, path+"-wal was taken away")
 		}
 	})
-	if err := os.Rename(path+".away", path+"-wal"); err != nil {
-		t.Fatal(err)
-	}
-	l.check(t, path)
-	if err := errors.Join(os.Remove(path+"-wal"), os.Remove(path+"-shm")); err != nil { // copied by l.check
-		t.Fatal(err)
-	}
+	must(t, os.Rename(path+".away", path+"-wal"))
+	l.check(t, path) // copies it
+	must(t, errors.Join(os.Remove(path+"-wal"), os.Remove(path+"-shm")))
 	l.check(t, path)
 	restored := backupOf(t, "a")
 	mustWrite(t, restored+"-shm", "")
@@ -273,9 +263,7 @@ func damageLeaf(t testing.TB, path, name string) {
 	var page int64
 	err := conn.QueryRow("SELECT max(pageno) FROM dbstat WHERE name = ? AND pagetype = 'leaf'", name).Scan(&page)
 	content, readErr := os.ReadFile(path)
-	if err := errors.Join(err, readErr, conn.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, readErr, conn.Close()))
 	copy(content[(page-1)*4096:], bytes.Repeat([]byte{0xa5}, 4096))
 	mustWrite(t, path, string(content))
 }

@@ -1,13 +1,10 @@
 package sqlite
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -24,9 +21,7 @@ func TestBackup(t *testing.T) {
 	for _, name := range []string{"1-lock", "2-wal", "3-journal", "notes.db"} {
 		mustWrite(t, in(name), "of another")
 	}
-	if err := errors.Join(os.Symlink(path, in("link")), os.Symlink("notes.db", in("leads"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Symlink(path, in("link")), os.Symlink("notes.db", in("leads"))))
 	for name, beside := range map[string]string{"link": path + "-wal", "1": in("1-lock"), "2": in("2-wal"), "3": in("3-journal")} {
 		_, err := schema.Backup(t.Context(), path, in(name), true)
 		wantError(t, "Backup to "+name, err, "may be a file of a store, because "+beside)
@@ -134,9 +129,7 @@ func TestRestoreRejects(t *testing.T) {
 	path := newPath(t) // whose server still runs
 	mustCreate(t, open(t, path), "a")
 	for _, suffix := range []string{"", logSuffix, indexSuffix} {
-		if err := os.Rename(path+suffix, path+"2"+suffix); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Rename(path+suffix, path+"2"+suffix))
 	}
 	_, err := schema.Restore(t.Context(), path, backupOf(t))
 	wantError(t, "while a server runs", err, "a server or a command has it open")
@@ -170,36 +163,5 @@ func TestRestore(t *testing.T) {
 		if got := walk(t, d); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %v, want %v", what, got, c.want)
 		}
-	}
-}
-
-// TestKill has several processes write to a new store, backs it up, and kills one after the other.
-func TestKill(t *testing.T) {
-	path, l := newPath(t), ledger{}
-	var running []*exec.Cmd
-	var lines []*bufio.Scanner
-	for range 4 {
-		c := child(t, nil, "create", path, "1000000")
-		out, err := c.StdoutPipe()
-		if err := errors.Join(err, c.Start()); err != nil {
-			t.Fatal(err)
-		}
-		running, lines = append(running, c), append(lines, bufio.NewScanner(out))
-	}
-	for i, c := range running {
-		for _, scanner := range lines[i:] {
-			if n := l.read(t, scanner, 50); n < 50 {
-				t.Fatalf("got %d notes and the end of the child's output, want 50", n)
-			}
-		}
-		to := newPath(t)
-		mustBackup(t, path, to)
-		l.check(t, to)
-		if err := c.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		l.read(t, lines[i], math.MaxInt)
-		_ = c.Wait() // it was killed
-		l.check(t, path)
 	}
 }

@@ -171,9 +171,8 @@ func TestLogLength(t *testing.T) {
 		}
 	}
 	fill("no reader", 0, 12<<20)
-	if _, err := d.readers[0].Exec("BEGIN; SELECT count(*) FROM notes"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := d.readers[0].Exec("BEGIN; SELECT count(*) FROM notes")
+	must(t, err)
 	fill("a reader", 24<<20, 1<<40)
 	_, _ = d.readers[0].Exec("ROLLBACK")
 	fill("after it", 0, 16<<20)
@@ -186,8 +185,6 @@ func TestLogCut(t *testing.T) {
 	d := open(t, newPath(t))
 	mustCreate(t, d, "a")
 	pages, err := d.measureLog()
-	if err := errors.Join(err, os.Truncate(d.file+"-wal", 32+pages*(24+4096)-1)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, os.Truncate(d.file+"-wal", 32+pages*(24+4096)-1)))
 	wantError(t, "Ping", d.Ping(t.Context()), "was emptied or cut")
 }
