@@ -87,14 +87,20 @@ func (l ledger) check(t testing.TB, path string) int {
 	return len(stored)
 }
 
-func walk(t testing.TB, d *DB) (all ledger) {
-	t.Helper()
-	must(t, limited(func() error {
-		return d.Read(t.Context(), func(conn Conn) (err error) {
+func read(ctx context.Context, d *DB) (all ledger, err error) {
+	err = limited(func() error {
+		return d.Read(ctx, func(conn Conn) (err error) {
 			all, err = notesIn(conn)
 			return err
 		})
-	}))
+	})
+	return all, err
+}
+
+func walk(t testing.TB, d *DB) ledger {
+	t.Helper()
+	all, err := read(t.Context(), d)
+	must(t, err)
 	return all
 }
 

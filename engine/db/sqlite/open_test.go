@@ -164,7 +164,6 @@ func TestOtherProgram(t *testing.T) {
 // read, Ping, a write, its commit or Close is the first to notice. No file must look damaged.
 func TestReplacedFile(t *testing.T) {
 	const want, lost = " while it was in use, so writing has stopped", "the note is lost"
-	readAll := func(conn Conn) error { _, err := notesIn(conn); return err }
 	for what, c := range map[string]struct {
 		replace func(path, link string) error
 		reopen  string // the error, lost, or "" if the acknowledged note must be there again
@@ -200,7 +199,7 @@ func TestReplacedFile(t *testing.T) {
 			}
 			switch first {
 			case "read":
-				_ = d.Read(t.Context(), readAll)
+				_, _ = read(t.Context(), d)
 			case "Ping":
 				wantError(t, what+": Ping", d.Ping(t.Context()), want)
 			}
@@ -213,7 +212,7 @@ func TestReplacedFile(t *testing.T) {
 				}
 				wantError(t, what+": Failed", <-d.Failed(), want)
 				for range d.readers { // the file that is there now must not be touched
-					_ = d.Read(t.Context(), readAll)
+					_, _ = read(t.Context(), d)
 				}
 			}
 			if err := d.Close(); (err != nil) != (first == "Close" && !strings.HasSuffix(what, " removed")) { // it is told once
