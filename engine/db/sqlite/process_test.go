@@ -62,8 +62,10 @@ var works = map[string]func(ctx context.Context, args []string) error{
 			return err
 		})
 	},
-	"verify":  func(ctx context.Context, args []string) error { return report(schema.Verify(ctx, args[0])) },
-	"backup":  func(ctx context.Context, args []string) error { return report(schema.Backup(ctx, args[0], args[1], false)) },
+	"verify": func(ctx context.Context, args []string) error { return report(schema.Verify(ctx, args[0])) },
+	"backup": func(ctx context.Context, args []string) error {
+		return report(schema.Backup(ctx, args[0], args[1], false))
+	},
 	"restore": func(ctx context.Context, args []string) error { return report(schema.Restore(ctx, args[1], args[0])) },
 }
 
