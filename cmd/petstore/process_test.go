@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -29,7 +30,15 @@ import (
 )
 
 // giveUp limits how long a test waits for a process that hangs.
-const giveUp = time.Minute
+const giveUp = 10 * time.Second
+
+// shell returns a command that runs a script, and is killed if it hangs.
+func shell(t *testing.T, script string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
+	t.Cleanup(cancel)
+	return exec.CommandContext(ctx, "sh", "-c", script)
+}
 
 // wantExit sends a process a signal and checks how it ends.
 func wantExit(t *testing.T, cmd *exec.Cmd, signal syscall.Signal, want string) {
@@ -42,16 +51,21 @@ func wantExit(t *testing.T, cmd *exec.Cmd, signal syscall.Signal, want string) {
 	}
 }
 
+// wantHealth checks the exit status and the error of the command health.
+func wantHealth(t *testing.T, addr string, status int, want string) {
+	t.Helper()
+	if got, stderr := runHere(t.Context(), "health --addr "+addr, environment{}); got != status || !strings.Contains(stderr, want) {
+		t.Errorf("health: got %d, %s, want %d, %s", got, stderr, status, want)
+	}
+}
+
 // TestProcess checks that a server listens on all sockets that systemd passes, is not ready while it
 // drains after SIGHUP, survives the reader of its log, and ends at a second signal.
 func TestProcess(t *testing.T) {
 	t.Parallel()
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // or the server ignores it, too, under nohup
-	// LISTEN_PID is the server's, because exec does not change it.
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=2 exec petstore serve --store memory: --drain 1h")
-	cmd.Env = append(os.Environ(), keysVariable+"="+program.Key)
-	var addrs [2]string
-	for i := range addrs {
+	var addrs []string
+	var files []*os.File
+	for range 2 {
 		l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 		if err != nil {
 			t.Fatal(err)
@@ -62,16 +76,19 @@ func TestProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		addrs[i], cmd.ExtraFiles = l.Addr().String(), append(cmd.ExtraFiles, file)
+		addrs, files = append(addrs, l.Addr().String()), append(files, file)
 	}
+	wantHealth(t, addrs[0], 1, "Client.Timeout exceeded")  // nothing accepts
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // or the server ignores it, too, under nohup
+	// LISTEN_PID is the server's, because exec does not change it.
+	cmd := shell(t, "LISTEN_PID=$$ LISTEN_FDS=2 exec petstore serve --store memory: --drain 1h")
+	cmd.Env, cmd.ExtraFiles = append(os.Environ(), keysVariable+"="+program.Key), files
 	log, err := cmd.StderrPipe()
 	if err := errors.Join(err, cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
 	for _, addr := range addrs {
-		if got, stderr := runHere(t.Context(), "health --addr "+addr, environment{}); got != 0 {
-			t.Errorf("health: got %d, %s, want 0", got, stderr)
-		}
+		wantHealth(t, addr, 0, "")
 	}
 	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
@@ -79,48 +96,53 @@ func TestProcess(t *testing.T) {
 	for lines := bufio.NewScanner(log); !strings.Contains(lines.Text(), "stopping") && lines.Scan(); {
 	}
 	_ = log.Close()
-	if got, stderr := runHere(t.Context(), "health --addr "+addrs[0], environment{}); got != 1 || !strings.Contains(stderr, " 503 ") {
-		t.Errorf("health of a server that stops: got %d, %s, want 1, and the status", got, stderr)
-	}
+	wantHealth(t, addrs[0], 1, " 503 ")
 	wantExit(t, cmd, syscall.SIGTERM, "signal: terminated")
 }
 
-// TestNohup checks that SIGHUP does not stop a server that nohup started.
-func TestNohup(t *testing.T) {
-	t.Parallel()
-	const serve = "petstore serve --addr 127.0.0.1:0 --store memory: --drain 1h"
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", "trap '' HUP; exec "+serve)
-	cmd.Env = append(os.Environ(), keysVariable+"="+program.Key)
-	log, err := cmd.StderrPipe()
-	if err := errors.Join(err, cmd.Start()); err != nil {
-		t.Fatal(err)
+// pipes is a listener.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if conn, ok := <-p; ok {
+		return conn, nil
 	}
-	for lines := bufio.NewScanner(log); !strings.Contains(lines.Text(), `"serving"`) && lines.Scan(); {
-	}
-	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
-	wantExit(t, cmd, syscall.SIGINT, "<nil>") // a second signal would kill it
+	return nil, net.ErrClosed
 }
+
+func (p pipes) Close() error { close(p); return nil }
+
+func (p pipes) Addr() net.Addr { return new(net.TCPAddr) }
+
+// send sends a request with more lines of the header to the server.
+func (p pipes) send(t *testing.T, method, path, body string, header ...string) (status int, text string) {
+	t.Helper()
+	client, conn := net.Pipe()
+	p <- conn
+	dial := func(context.Context, string, string) (net.Conn, error) { return client, nil }
+	c := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
+	status, text, _ = program.Send(t.Context(), c, method, "http://pipe"+path, body, header...)
+	return status, text
+}
+
+const serving = `"msg":"serving"`
 
 // TestUnreadOutput checks that a server ends although nobody reads what it prints.
 func TestUnreadOutput(t *testing.T) {
 	t.Parallel()
-	unread(t, "serve --drain 10ms --store memory:", `"msg":"serving"`, "1 after 12.01s", nil)
-	unread(t, "serve --drain 10ms --store memory:", `"variable":"PETSTORE_STROE"`, "1 after 12.01s", nil)
+	defer time.AfterFunc(giveUp, func() { panic("it hangs") }).Stop()
+	for _, until := range []string{`"variable":"PETSTORE_STROE"`, serving} {
+		synctest.Test(t, func(t *testing.T) { unread(t, "serve --drain 10ms --store memory:", until, "1 after 12.01s", nil) })
+	}
 }
 
 // unread runs a command, reads its output up to a line that contains until, and no more. It
-// checks that a server whose log is blocked is not ready, and with which status the command
-// exits how long after fail, or after a signal if fail is nil.
-func unread(t *testing.T, args, until, want string, fail func(url string)) {
+// checks with which status the command exits how long after fail; or, if fail is nil, that a server
+// is not ready, and how the command ends after a signal.
+func unread(t *testing.T, args, until, want string, fail func(pipes)) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	pipe, in := io.Pipe()
-	ended, out := make(chan string, 2), &server.Filter{Writer: in}
+	l, ended, out := make(pipes), make(chan string, 2), &server.Filter{Writer: in}
 	env := &environment{
 		variables: map[string]string{keysVariable: program.Key, "PETSTORE_STROE": "misspelt"},
 		stdout:    out, stderr: out, sockets: []net.Listener{l},
@@ -135,20 +157,17 @@ func unread(t *testing.T, args, until, want string, fail func(url string)) {
 			t.Fatalf("%s: %v before %s", args, lines.Err(), until)
 		}
 	}
-	if strings.Contains(until, "serving") && fail == nil {
-		go env.logger.Info("a line") // which nobody reads
-		got, stderr := 0, ""
-		for ; got == 0; time.Sleep(100 * time.Millisecond) { // the server is ready for 5 s more
-			got, stderr = runHere(t.Context(), "health --addr "+l.Addr().String(), environment{})
-		}
-		if got != 1 || !strings.Contains(stderr, "correct --tls-cert: 503 ") {
-			t.Errorf("health: got %d, %s, want 1, and the status", got, stderr)
-		}
-	}
 	if fail == nil {
+		if until == serving {
+			go env.logger.Info("a line") // which nobody reads
+			time.Sleep(6 * time.Second)
+			if got, text := l.send(t, "GET", "/readyz", ""); got != 503 {
+				t.Errorf("readiness: got %d, %s, want 503", got, text)
+			}
+		}
 		cancel(server.Interrupted{Signal: syscall.SIGTERM})
 	} else {
-		fail("http://" + l.Addr().String())
+		fail(l)
 	}
 	if got := <-ended; got != want {
 		t.Errorf("%s, unread after %s: got status %s, want %s", args, until, got, want)
@@ -174,20 +193,6 @@ func (h hung) ForgetIdempotencyKeys(context.Context, time.Duration) (int, error)
 	return 0, nil
 }
 
-// pipes is a listener.
-type pipes chan net.Conn
-
-func (p pipes) Accept() (net.Conn, error) {
-	if conn, ok := <-p; ok {
-		return conn, nil
-	}
-	return nil, net.ErrClosed
-}
-
-func (p pipes) Close() error { close(p); return nil }
-
-func (p pipes) Addr() net.Addr { return new(net.TCPAddr) }
-
 // TestBackground checks that a server deletes old idempotency keys, and that it ends although
 // the last uses of keys cannot be stored, and says so.
 func TestBackground(t *testing.T) {
@@ -200,11 +205,8 @@ func TestBackground(t *testing.T) {
 			t.Fatal(err)
 		}
 		forget := func() {
-			client, conn := net.Pipe()
-			l <- conn
-			fmt.Fprintf(client, "GET %s HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n", example.ListPath(), token)
-			if got, err := io.ReadAll(client); !strings.HasSuffix(string(got), "\n[]\n") {
-				t.Errorf("got %s, error %v, want []", got, err)
+			if got, text := l.send(t, "GET", example.ListPath(), "", "Authorization: Bearer "+token); got != 200 {
+				t.Errorf("got %d, %s, want 200", got, text)
 			}
 			cancel()
 		}
@@ -220,11 +222,12 @@ func TestBackground(t *testing.T) {
 	})
 }
 
-// TestTerminal checks that a server creates a missing key only if all its output goes to a terminal.
+// TestTerminal checks that a server creates a missing key only if all its output goes to a
+// terminal, and that it outlives the terminal if nohup started it.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
-	const serve = "petstore serve --addr 127.0.0.1:0 --store memory:"
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", serve+" | cat; exec "+serve)
+	const serve = "petstore serve --addr 127.0.0.1:0 --store memory: --drain 1h"
+	cmd := shell(t, "trap '' HUP; "+serve+" | cat; exec "+serve)
 	terminal, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
@@ -235,11 +238,15 @@ func TestTerminal(t *testing.T) {
 		text += lines.Text() + "\n"
 	}
 	m := regexp.MustCompile(`(?s)^petstore: the memory store has no key, .*only this once:\s+(psk_\w+)\s.*` +
-		`Bearer (psk_\w+)' (\S+)/pets\s.*msg=serving address=(\S+) `).FindStringSubmatch(text)
+		`Bearer (psk_\w+)' http://(\S+)/v1/pets\s.*msg=serving address=http://(\S+)/v1 `).FindStringSubmatch(text)
 	if m == nil || m[1] != m[2] || m[3] != m[4] {
 		t.Fatalf("got %s, want no key, then a key and how to use it", text)
 	}
-	wantExit(t, cmd, syscall.SIGINT, "<nil>") // without the drain
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	wantHealth(t, m[3], 0, "")
+	wantExit(t, cmd, syscall.SIGINT, "<nil>") // without the drain; a second signal would kill it
 
 	discard := &server.Filter{Writer: io.Discard}
 	st, env := memory.New(), &environment{terminal: true, stdout: discard, logger: slog.New(slog.DiscardHandler)}

@@ -5,18 +5,17 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"example.com/petstore/engine/db"
 	"example.com/petstore/engine/server"
 	"example.com/petstore/internal/example"
-	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/service"
 )
 
@@ -94,12 +93,14 @@ func TestRoot(t *testing.T) {
 // TestUnreadFile checks that a command ends although nobody reads its output, and that so does
 // a server when its file is moved.
 func TestUnreadFile(t *testing.T) {
+	t.Parallel()
+	defer time.AfterFunc(giveUp, func() { panic("it hangs") }).Stop()
 	file := filepath.Join(t.TempDir(), "pets.db")
-	unread(t, "serve --drain 0s --store sqlite:"+file, `"msg":"serving"`, "1 after 12s", func(url string) {
+	unread(t, "serve --drain 0s --store sqlite:"+file, serving, "1 after 12s", func(l pipes) {
 		if err := os.Rename(file, file+"x"); err != nil {
 			t.Fatal(err)
 		}
-		go program.Send(t.Context(), http.DefaultClient, "POST", url+example.ListPath(), example.Body())
+		go l.send(t, "POST", example.ListPath(), example.Body())
 	})
 	unread(t, "migrate --store sqlite:"+file+"y", "created a new store", "143 after 12s", nil)
 }

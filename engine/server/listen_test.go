@@ -91,14 +91,6 @@ func TestTLS(t *testing.T) {
 	})
 }
 
-func TestURL(t *testing.T) {
-	for ip, want := range map[string]string{"192.0.2.1": "192.0.2.1:80", "::1": "[::1]:80", "::": "127.0.0.1:80", "0.0.0.0": "127.0.0.1:80"} {
-		if got := URL(&net.TCPAddr{IP: net.ParseIP(ip), Port: 80}, true); got != "https://"+want {
-			t.Errorf("%s: got %s, want https://%s", ip, got, want)
-		}
-	}
-}
-
 func listen(t *testing.T, addr string) net.Listener {
 	t.Helper()
 	l, err := Listen(addr)

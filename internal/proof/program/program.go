@@ -72,14 +72,14 @@ func NewHandler(st store.Store, log *slog.Logger) *edge.Handler {
 	return example.Must(service.NewHandler(st, keys.NewKeyring(st, []string{Key}), edge.Options{Logger: log}))
 }
 
-// Send sends a request with Key, more lines of the header such as "Name: value", and a body
+// Send sends a request with Key, other lines of the header such as "Name: value", and a body
 // of JSON unless it is empty. It returns the status and the body of the response.
 func Send(ctx context.Context, c *http.Client, method, url, body string, header ...string) (status int, text string, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}
-	header = append(header, "Authorization: Bearer "+Key)
+	header = append([]string{"Authorization: Bearer " + Key}, header...)
 	if body != "" {
 		header = append(header, "Content-Type: application/json")
 	}
