@@ -125,7 +125,12 @@ func mustClose(t testing.TB, d *DB) {
 	must(t, limited(d.Close))
 }
 
-func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "notes.db") }
+// newPath returns the path of a database to make, in a folder that everybody may enter.
+func newPath(t testing.TB) string {
+	dir := t.TempDir()
+	_ = os.Chmod(filepath.Dir(dir), 0o755)
+	return filepath.Join(dir, "notes.db")
+}
 
 // atRest returns the path of a closed database that holds notes with these texts.
 func atRest(t testing.TB, texts ...string) string {
@@ -161,7 +166,7 @@ func copyOf(t testing.TB, used string) string {
 // backupOf returns the path of a backup that holds notes with these texts.
 func backupOf(t testing.TB, texts ...string) string {
 	t.Helper()
-	to := filepath.Join(t.TempDir(), "backup.db")
+	to := newPath(t)
 	mustBackup(t, atRest(t, texts...), to)
 	return to
 }

@@ -47,24 +47,23 @@ func TestReading(t *testing.T) {
 					return // only root makes files of another
 				}
 				path, target := c.make(t), newPath(t)
-				cmd := child(t, nil, work, path, target)
+				before, cmd := contents(t, path), child(t, nil, work, path, target)
 				if c.readOnly || c.other {
 					cmd.Env = append(cmd.Env, nobodyEnv+"=1")
-					_ = os.Chmod(filepath.Dir(filepath.Dir(path)), 0o755) // and of target
-					_ = os.Chmod(filepath.Dir(path), 0o755)
 					_ = os.Chmod(filepath.Dir(target), 0o777)
-					for suffix := range contents(t, path) {
+				}
+				for suffix := range before {
+					if c.readOnly || c.other {
 						_ = os.Chmod(path+suffix, 0o444)
-						if !c.other && os.Getuid() == 0 {
-							_ = os.Chown(path+suffix, nobody, nobody)
-						}
+					}
+					if c.readOnly && os.Getuid() == 0 {
+						_ = os.Chown(path+suffix, nobody, nobody)
 					}
 				}
 				if c.readOnly {
 					_ = os.Chmod(filepath.Dir(path), 0o555)
 					t.Cleanup(func() { _ = os.Chmod(filepath.Dir(path), 0o755) }) // to be removed
 				}
-				before := contents(t, path)
 				wantUnchanged(t, path, func() {
 					out, err := cmd.CombinedOutput()
 					if !strings.Contains(string(out), c.want) || (err == nil) != (len(c.want) == 1) {
@@ -89,8 +88,7 @@ func TestCannotOpen(t *testing.T) {
 	} {
 		path, _ := killed(t)
 		dir := filepath.Dir(path)
-		for _, name := range []string{filepath.Dir(dir), dir, path, path + "-wal", path + "-shm"} {
-			_ = os.Chmod(name, 0o755)
+		for _, name := range []string{dir, path, path + "-wal", path + "-shm"} {
 			_ = os.Chown(name, nobody, nobody)
 		}
 		if what == "folder" {
