@@ -23,9 +23,7 @@ func newKey(id string, createdAt time.Time) keys.Key {
 
 func mustCreateKey(t testing.TB, s store.Store, k keys.Key) keys.Key {
 	t.Helper()
-	if err := s.CreateKey(t.Context(), k); err != nil {
-		t.Fatalf("CreateKey(%+v): got error %v", k, err)
-	}
+	must(t, s.CreateKey(t.Context(), k))
 	return k
 }
 
@@ -35,13 +33,6 @@ func wantKeys(t testing.TB, s store.Store, want ...keys.Key) {
 		t.Errorf("Keys: got %+v, error %v, want %+v", got, err, want)
 	} else {
 		clear(got) // they are the caller's
-	}
-}
-
-func mustRecordUse(t testing.TB, s store.Store, used map[string]time.Time) {
-	t.Helper()
-	if err := s.RecordKeyUse(t.Context(), used); err != nil {
-		t.Fatalf("RecordKeyUse(%v): got error %v", used, err)
 	}
 }
 
@@ -65,7 +56,7 @@ func testKeys(t *testing.T, f Factory) {
 		if !errors.Is(err, keys.ErrNotFound) || !errors.Is(revokeErr, keys.ErrNotFound) {
 			t.Errorf("%q: got errors %v from Key and %v from RevokeKey, want ErrNotFound", id, err, revokeErr)
 		}
-		mustRecordUse(t, s, map[string]time.Time{id: noon})
+		must(t, s.RecordKeyUse(t.Context(), map[string]time.Time{id: noon}))
 	}
 	wantKeys(t, s, old, limited, later, young) // oldest first
 
@@ -84,14 +75,14 @@ func testRecordKeyUse(t *testing.T, f Factory) {
 	b := mustCreateKey(t, s, newKey("0bbbbbbb", noon)) // in the same second, and not updated last
 	unused := mustCreateKey(t, s, newKey("cccccccc", noon.Add(2*time.Second)))
 	minute := func(n time.Duration) time.Time { return noon.Add(n * time.Minute) }
-	mustRecordUse(t, s, nil)
-	mustRecordUse(t, s, map[string]time.Time{a.ID: minute(1), b.ID: minute(60).In(farEast), "absent": noon})
-	mustRecordUse(t, s, map[string]time.Time{a.ID: minute(2).Add(700 * time.Millisecond), b.ID: noon})
+	must(t, s.RecordKeyUse(t.Context(), nil))
+	must(t, s.RecordKeyUse(t.Context(), map[string]time.Time{a.ID: minute(1), b.ID: minute(60).In(farEast), "absent": noon}))
+	must(t, s.RecordKeyUse(t.Context(), map[string]time.Time{a.ID: minute(2).Add(700 * time.Millisecond), b.ID: noon}))
 	a.UsedAt, b.UsedAt = minute(2), minute(60)
 	wantKeys(t, s, a, b, unused)
 	concurrently(8, func(i int) { // all in different orders
 		at := minute(120 + time.Duration(i))
-		mustRecordUse(t, s, map[string]time.Time{a.ID: at, b.ID: at, unused.ID: at})
+		must(t, s.RecordKeyUse(t.Context(), map[string]time.Time{a.ID: at, b.ID: at, unused.ID: at}))
 	})
 	a.UsedAt, b.UsedAt, unused.UsedAt = minute(127), minute(127), minute(127)
 	wantKeys(t, s, a, b, unused)

@@ -85,7 +85,7 @@ func testLoad(t *testing.T, f Factory) {
 	concurrently(writers, func(i int) {
 		for n := creates; l.create(t.Context(), t, s, n*writers+i) == nil; n++ {
 			if i == 0 && n == 2*creates {
-				mustClose(t, s)
+				must(t, s.Close())
 			}
 		}
 	})
@@ -156,7 +156,7 @@ func testClose(t *testing.T, f Factory) {
 		t.Errorf("Failed: got %v, want nothing", err)
 	default:
 	}
-	concurrently(4, func(int) { mustClose(t, s) })
+	concurrently(4, func(int) { must(t, s.Close()) })
 	for what, err := range fixture.EveryMethod(t.Context(), t, s) {
 		wantKind(t, what+" after Close", err, fault.Unavailable)
 	}
