@@ -7,8 +7,8 @@
 // check.go checks each response by itself. document.go tests what can be read from the document, of any
 // operation. access.go tests credentials and methods. lists.go walks lists. effects.go compares a write with
 // what can be read before and after it. coverage.go records each request and response, and names what no case
-// has sent or seen, and what was not tested. values.go compares JSON and other bodies, and has values for a
-// schema. failures.go reports failures.
+// has sent or seen, and what was not tested; go test -v shows what was. values.go compares JSON and other
+// bodies, and has values for a schema. failures.go reports failures.
 package contract
 
 import (

@@ -109,6 +109,10 @@ func (s *Suite) write(t *testing.T, c Case, r *routers.Route) Response {
 	case r.Method == http.MethodDelete && path == target:
 		gone := after.StatusCode == http.StatusNotFound || after.StatusCode == http.StatusGone
 		got.promise(t, "removal", gone, "then got %.200s, want 404 or 410", after.Body)
+		i := strings.LastIndex(target, "/")
+		all, _ := s.rows(t, target[:i], "")
+		isListed := slices.ContainsFunc(all, func(v any) bool { return identifier(v) == target[i+1:] })
+		got.promise(t, "list", !isListed, "then got a list with %s, want one without", target[i+1:])
 		s.seen[name+" read back"] = true
 	case got.StatusCode != http.StatusCreated || got.location() != "":
 		s.Expect(t, Case{Send: after.sent.Send, Want: "200"})
@@ -171,10 +175,14 @@ func (s *Suite) repeat(t *testing.T, c Case, got Response) {
 	if err != nil {
 		other = strconv.Quote(key)
 	} else if strings.Contains(other, `"`) {
-		other = key
+		other = key // which cannot do without quotes
 	}
-	for _, key := range []string{key, other} {
-		same(s.Expect(t, Case{Send: with(key), Body: c.Body, Want: fmt.Sprint(got.StatusCode)}), got)
+	spelled := c.Body // with defaults
+	if o, isObject := s.stored(got).(object); isObject {
+		spelled = Encode(o)
+	}
+	for key, body := range map[string]string{key: c.Body, other: spelled} {
+		same(s.Expect(t, Case{Send: with(key), Body: body, Want: fmt.Sprint(got.StatusCode)}), got)
 	}
 	isOther, before := false, s.accepted[name]
 	schemasOf(requestContent(got.route)).compare("", Decode(before), Decode(c.Body), func(string, any, any) { isOther = true })

@@ -116,32 +116,41 @@ func (s *Suite) checkLink(t *testing.T, l list, asked *url.URL, next string, pag
 // twice, and none after the last.
 func (s *Suite) Walk(t *testing.T, target string, limit int) (all []any) {
 	t.Helper()
-	r, _ := s.route(Case{Send: "GET " + target})
-	seen, last := map[string]bool{}, ""
-	for at := target + fmt.Sprint("limit=", limit); at != ""; {
-		page, next := s.Page(t, at)
-		if len(page) > limit || len(page) == 0 && len(all) > 0 {
-			s.fatal(t, "%s: got a page of %d, want 1 to %d", at, len(page), limit)
-		}
-		for _, v := range page {
-			last = identifier(v)
-			if seen[last] {
-				s.fatal(t, "%s: got %s again, want each once", at, last)
-			}
-			seen[last] = last != ""
-		}
-		if at == next {
-			s.fatal(t, "%s: got a link to the same page, want another", at)
-		}
-		isFull := next == "" || len(page) == limit || s.exempt(r.Operation.OperationID+" page")
-		s.Assert(t, isFull, "%s: got a page of %d and a link, want %d", at, len(page), limit)
-		all, at = append(all, page...), next
-	}
-	if last != "" && parameter(r, "after") != nil {
+	all, _ = s.walk(t, target+fmt.Sprint("limit=", limit), limit)
+	if r, _ := s.route(Case{Send: "GET " + target}); len(all) > 0 && parameter(r, "after") != nil {
+		last := identifier(all[len(all)-1])
 		page, next := s.Page(t, target+"after="+url.QueryEscape(last))
 		s.Assert(t, len(page) == 0 && next == "", "%safter=%s: got a page of %d, want none after the last", target, last, len(page))
 	}
 	return all
+}
+
+// walk returns what a list has from a page on, and the target of its last page.
+func (s *Suite) walk(t *testing.T, next string, limit int) (all []any, at string) {
+	t.Helper()
+	for seen := map[string]bool{}; next != ""; {
+		var page []any
+		at = next
+		page, next = s.Page(t, at)
+		if len(page) > limit || len(page) == 0 && len(all) > 0 {
+			s.fatal(t, "%s: got a page of %d, want 1 to %d", at, len(page), limit)
+		}
+		for _, v := range page {
+			id := identifier(v)
+			if seen[id] {
+				s.fatal(t, "%s: got %s again, want each once", at, id)
+			}
+			seen[id] = id != ""
+		}
+		if at == next {
+			s.fatal(t, "%s: got a link to the same page, want another", at)
+		}
+		r, _ := s.route(Case{Send: "GET " + at})
+		isFull := next == "" || len(page) == limit || s.exempt(r.Operation.OperationID+" page")
+		s.Assert(t, isFull, "%s: got a page of %d and a link, want %d", at, len(page), limit)
+		all = append(all, page...)
+	}
+	return all, at
 }
 
 // rows returns what a list has from a page on, or from its first, and the target of its last page; "" if the
@@ -156,13 +165,8 @@ func (s *Suite) rows(t *testing.T, path, next string) (all []any, last string) {
 	if !isList {
 		return nil, ""
 	}
-	for next = cmp.Or(next, fmt.Sprint(path, "?limit=", *l.limit.Max)); next != ""; {
-		var page []any
-		last = next
-		page, next = s.Page(t, last)
-		all = append(all, page...)
-	}
-	return all, last
+	most := int(*l.limit.Max)
+	return s.walk(t, cmp.Or(next, fmt.Sprint(path, "?limit=", most)), most)
 }
 
 // identifier returns the identifier of an element of a list, or "".
@@ -236,7 +240,7 @@ func (s *Suite) filter(t *testing.T, name string, l list, p *openapi3.Parameter,
 		if fmt.Sprint(p.Schema.Value.Default) == values[0] {
 			s.same(t, name, target+query, got, all)
 		}
-		if l.documented.isScalar(l.place + "." + p.Name) {
+		if s.seen[name+" values"] = l.documented.isScalar(l.place + "." + p.Name); s.seen[name+" values"] {
 			isOther := func(v any) bool { return !slices.Contains(values, fmt.Sprint(v.(object)[p.Name])) }
 			s.same(t, name, target+query, got, slices.DeleteFunc(slices.Clone(all), isOther))
 		}
