@@ -133,8 +133,8 @@ func (s Schema) connect(ctx context.Context, address string, logger *slog.Logger
 	return d, d.first.check(writes)
 }
 
-// prepare makes c connect to the primary that was found last, or searches it. It parses the address again, because passwords, certificates
-// and services in files may have changed.
+// prepare makes c connect to the primary that was found last, or searches it. Passwords, certificates
+// and services in files may have changed, so it parses the address again.
 func (d *DB) prepare(ctx context.Context, c *pgx.ConnConfig) error {
 	config, err := d.schema.parse(d.address)
 	if err != nil {
