@@ -37,7 +37,6 @@ type DB struct {
 	Citus bool // the extension is installed
 
 	schema      Schema
-	address     string
 	config      *pgxpool.Config
 	first       session // when the database was opened
 	version     int64   // of the schema then; 0 if there was none
@@ -48,8 +47,7 @@ type DB struct {
 	primary atomic.Pointer[string] // what to dial, or "" for any; nil before a search
 	search  singleflight.Group
 
-	reads, writes *semaphore.Weighted // so that slow writes do not block reads, nor slow reads writes
-
+	reads, writes    *semaphore.Weighted // so that slow writes do not block reads, nor slow reads writes
 	closed           atomic.Bool
 	unreachableSince atomic.Int64 // according to Ping, in nanoseconds; 0 if it is reachable
 }
@@ -88,8 +86,7 @@ func (s Schema) OpenReader(ctx context.Context, address string) (*DB, error) {
 	return d, d.start(ctx)
 }
 
-// Migrate brings the schema of the database at address up to date, creating it if there is
-// none, and returns the versions before and after.
+// Migrate does what Open does, and returns the versions of the schema before and after.
 func (s Schema) Migrate(ctx context.Context, address string, logger *slog.Logger) (from, to int64, err error) {
 	d, err := s.Open(ctx, address, db.Options{Logger: logger})
 	if err != nil {
@@ -104,7 +101,7 @@ func (s Schema) connect(ctx context.Context, address string, logger *slog.Logger
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{schema: s, address: address, config: config}
+	d := &DB{schema: s, config: config}
 	d.logger, d.newest = cmp.Or(logger, slog.New(slog.DiscardHandler)), map[string]position{}
 	if hosts := unverified(address, config.ConnConfig); len(hosts) > 0 {
 		d.logger.Warn("PostgreSQL's certificate is not verified: use sslmode=verify-full, or sslmode=disable if the network is trusted",
@@ -133,10 +130,9 @@ func (s Schema) connect(ctx context.Context, address string, logger *slog.Logger
 	return d, d.first.check(writes)
 }
 
-// prepare makes c connect to the primary that was found last, or searches it. Passwords, certificates
-// and services in files may have changed, so it parses the address again.
+// prepare makes c connect to the primary. It parses the address again, since passwords in files may have changed.
 func (d *DB) prepare(ctx context.Context, c *pgx.ConnConfig) error {
-	config, err := d.schema.parse(d.address)
+	config, err := d.schema.parse(d.config.ConnString())
 	if err != nil {
 		return err
 	}
@@ -165,7 +161,7 @@ func (d *DB) start(ctx context.Context) (err error) {
 	d.config.BeforeConnect = d.prepare
 	d.config.AfterConnect = d.validate
 	d.config.PrepareConn = func(_ context.Context, c *pgx.Conn) (bool, error) {
-		return d.check(sessionOf(c)) == nil, nil
+		return d.admit(sessionOf(c)) == nil, nil
 	}
 	half := int64(max(1, d.config.MaxConns/2))
 	d.reads, d.writes = semaphore.NewWeighted(half), semaphore.NewWeighted(half)

@@ -116,15 +116,13 @@ func dialed(ctx context.Context, c *pgx.ConnConfig) (all []string, err error) {
 	return all, err
 }
 
-// find asks the servers of c, if there are several, and returns the address of the newest primary. Each is
-// asked alone, side by side, because pgx asks no further one after some errors.
+// find asks each server of c alone, since pgx stops at some errors, and returns the address of the newest primary.
 func (d *DB) find(ctx context.Context, c *pgx.ConnConfig) (string, error) {
 	all, lookup := dialed(ctx, c)
 	if len(all) < 2 {
 		return "", nil // connecting repeats an error
 	}
 	type server struct {
-		address string
 		session
 		err error
 	}
@@ -132,21 +130,21 @@ func (d *DB) find(ctx context.Context, c *pgx.ConnConfig) (string, error) {
 	var asked sync.WaitGroup
 	for i, address := range all {
 		s, one := &servers[i], c.Copy()
-		s.address = address
 		dialOnly(one, address)
 		asked.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, c.ConnectTimeout)
 			defer cancel()
 			conn, err := pgx.ConnectConfig(ctx, one)
-			if s.err = err; err == nil {
-				s.session, s.err = d.ask(ctx, conn)
+			if err == nil {
+				s.session, err = d.ask(ctx, conn)
 				_ = conn.Close(ctx)
 			}
+			s.host, s.err = address, err
 		})
 	}
 	asked.Wait()
 	slices.SortStableFunc(servers, func(a, b server) int { return b.compare(a.position) }) // the newest first
-	var primary server
+	var primary session
 	errs := []error{lookup}
 	for _, s := range servers {
 		if s.err == nil {
@@ -155,17 +153,17 @@ func (d *DB) find(ctx context.Context, c *pgx.ConnConfig) (string, error) {
 		switch {
 		case s.err != nil:
 			errs = append(errs, s.err)
-		case primary.address == "":
-			primary = s
+		case primary.host == "":
+			primary = s.session
 		case s.timeline != "" && s.timeline == primary.timeline && s.started != primary.started:
 			d.logOnce(slog.LevelError, "two PostgreSQL servers are primaries on one timeline: stop the one that is wrong",
-				"used", primary.address, "its_position", primary.flushed, "other", s.address, "other_position", s.flushed)
+				"used", primary.host, "its_position", primary.flushed, "other", s.host, "other_position", s.flushed)
 		}
 	}
-	if primary.address == "" {
+	if primary.host == "" {
 		return "", unreachable(errors.Join(errs...))
 	}
-	return primary.address, nil
+	return primary.host, nil
 }
 
 // unreachable returns db.ErrUnreachable with the reasons that err joins, in one line.

@@ -36,8 +36,7 @@ func (s Schema) check(version int64) error {
 	return nil
 }
 
-// create creates a schema if there is none. CREATE SCHEMA IF NOT EXISTS always needs the privilege,
-// and fails if another process creates it at the same time.
+// create needs no privilege if the schema exists, and several processes may run it at once, unlike IF NOT EXISTS.
 const create = `DO $$ BEGIN
 	IF to_regnamespace('%s'::text) IS NULL THEN CREATE SCHEMA %[1]s; END IF;
 EXCEPTION WHEN duplicate_schema OR unique_violation THEN NULL;

@@ -41,8 +41,7 @@ func (d *DB) WriteOnce(ctx context.Context, f func(context.Context, *pgx.Conn) e
 // mode says whether a statement changes the database, and whether it must not be executed twice.
 type mode struct{ writes, once bool }
 
-// run attempts a statement until it succeeds or has been retried for long enough. Its errors have
-// kinds of package fault: Unavailable only if nothing was done.
+// run attempts a statement until it succeeds or has been retried for long enough.
 func (d *DB) run(ctx context.Context, m mode, st func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -140,8 +139,7 @@ func NotCommitted(err error) error {
 // effectOf classifies an error from attempt.
 func effectOf(err error) effect {
 	// pgx calls "conn closed" safe to retry even if the connection broke after the statement was sent.
-	notSent := pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed)
-	if notSent || errors.Is(err, errNotExecuted) {
+	if errors.Is(err, errNotExecuted) || pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed) {
 		return notExecuted
 	}
 	if _, unreadable := errors.AsType[pgx.ScanArgError](err); unreadable { // by a setting of the user

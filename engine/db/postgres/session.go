@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -18,14 +17,11 @@ import (
 type session struct {
 	Backend  uint32 // the server's process
 	ReadOnly bool
-	Encoding string // of the database
 	Citus    bool   // the extension is installed
+	Fault    string // why rows may be hidden or lost, if so
+	Lossy    string // why a crash may lose writes, if so
 
 	Commit, Standbys, Messages string // synchronous_commit, synchronous_standby_names, client_min_messages
-
-	Hidden   []string // tables of the schema that may hide rows from the user
-	Unlogged []string // tables of the schema that a crash empties
-	Off      []string // settings without which a crash loses writes
 
 	host            string // and port, or socket
 	pooled          bool   // there is a pooler such as PgBouncer in between
@@ -41,14 +37,15 @@ const selectSession = `WITH tables AS (
 )
 SELECT pg_backend_pid() AS backend,
 	current_setting('transaction_read_only')::bool AS readonly,
-	current_setting('server_encoding') AS encoding,
 	EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus,
+	coalesce('the encoding of the database is not UTF8 but ' || nullif(current_setting('server_encoding'), 'UTF8'),
+		'row security may hide rows from the user, in the tables ' || (SELECT string_agg(relname, ', ') FROM tables WHERE row_security_active(oid)),
+		'a crash would lose the rows of UNLOGGED tables: ' || (SELECT string_agg(relname, ', ') FROM tables WHERE relpersistence <> 'p'), '') AS fault,
+	coalesce('a crash would lose writes, because ' || (SELECT min(name) FROM (VALUES ('synchronous_commit'), ('fsync'), ('full_page_writes'))
+		setting (name) WHERE current_setting(name) = 'off') || ' is off for this server, database or user', '') AS lossy,
 	current_setting('synchronous_commit') AS commit,
 	current_setting('synchronous_standby_names') AS standbys,
-	current_setting('client_min_messages') AS messages,
-	ARRAY(SELECT relname FROM tables WHERE row_security_active(oid)) AS hidden,
-	ARRAY(SELECT relname FROM tables WHERE relpersistence <> 'p') AS unlogged,
-	ARRAY(SELECT name FROM (VALUES ('synchronous_commit'), ('fsync'), ('full_page_writes')) setting (name) WHERE current_setting(name) = 'off') AS off`
+	current_setting('client_min_messages') AS messages`
 
 // selectSystem calls functions that a user may not be allowed to call.
 const selectSystem = `SELECT system_identifier::text, pg_postmaster_start_time()::text,
@@ -115,40 +112,32 @@ type lineage struct {
 	newest map[string]position // by system identifier; guarded by mu
 }
 
-// admit checks the session of a new connection, and logs why it is rejected.
-func (l *lineage) admit(s session) error {
-	if err := l.check(s); err != nil {
-		l.logOnce(slog.LevelWarn, "rejected a PostgreSQL server", "host", s.host, "error", err)
-		return fmt.Errorf("%s: %w", s.host, err)
-	}
-	if s.system == "" {
-		l.logOnce(slog.LevelInfo, "an old primary that returns would go unnoticed, since the timeline cannot be read",
-			"host", s.host, "error", s.denied)
-	}
-	return nil
-}
-
-// check rejects an old primary and another cluster. The nodes of Citus have identifiers of their own.
-func (l *lineage) check(s session) error {
+// admit rejects an old primary and another cluster. The nodes of Citus have identifiers of their own.
+func (l *lineage) admit(s session) (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	newest, known := l.newest[s.system]
 	switch {
 	case s.system == "" && len(l.newest) > 0:
-		return fmt.Errorf("its timeline cannot be read, and one was seen: it may be an old primary; a restart accepts it: %w", s.denied)
+		err = fmt.Errorf("its timeline cannot be read, and one was seen: it may be an old primary; a restart accepts it: %w", s.denied)
 	case s.system == "":
-		return nil
+		l.logOnce(slog.LevelInfo, "an old primary that returns would go unnoticed, since the timeline cannot be read",
+			"host", s.host, "error", s.denied)
 	case !known && len(l.newest) > 0 && !s.Citus:
-		return fmt.Errorf("its system identifier is %s: it is another cluster; a restart accepts it", s.system)
+		err = fmt.Errorf("its system identifier is %s: it is another cluster; a restart accepts it", s.system)
 	case s.timeline < newest.timeline:
-		return fmt.Errorf("its timeline is %s, and %s was seen: it is an old primary; a restart accepts it once the newer one is gone",
+		err = fmt.Errorf("its timeline is %s, and %s was seen: it is an old primary; a restart accepts it once the newer one is gone",
 			s.timeline, newest.timeline)
 	case s.compare(s.before[s.system]) < 0:
-		return errors.New("its log ends before that of another primary of its timeline; a restart accepts it once the other one is gone")
+		err = errors.New("its log ends before that of another primary of its timeline; a restart accepts it once the other one is gone")
 	case s.compare(newest) > 0:
 		l.newest[s.system] = s.position
 	}
-	return nil
+	if err != nil {
+		l.logOnce(slog.LevelWarn, "rejected a PostgreSQL server", "host", s.host, "error", err)
+		err = fmt.Errorf("%s: %w", s.host, err)
+	}
+	return err
 }
 
 // logOnce logs a message unless it has done so.
@@ -163,15 +152,11 @@ func sessionOf(c *pgx.Conn) session { return c.PgConn().CustomData()["session"].
 
 // check rejects a database that may hide or lose rows and, for writes, settings that may lose them.
 func (s session) check(writes bool) error {
-	switch {
-	case s.Encoding != "UTF8":
-		return errors.New("the encoding of the database is not UTF8 but " + s.Encoding)
-	case len(s.Hidden) > 0:
-		return errors.New("row security may hide rows from the user, in the tables " + strings.Join(s.Hidden, ", "))
-	case len(s.Unlogged) > 0:
-		return errors.New("a crash would lose the rows of UNLOGGED tables: " + strings.Join(s.Unlogged, ", "))
-	case writes && len(s.Off) > 0:
-		return errors.New("a crash would lose writes, because " + s.Off[0] + " is off for this server, database or user")
+	if writes && s.Fault == "" {
+		s.Fault = s.Lossy
+	}
+	if s.Fault != "" {
+		return errors.New(s.Fault)
 	}
 	return nil
 }
@@ -196,12 +181,11 @@ func (d *DB) Collect(ch chan<- prometheus.Metric) {
 	gauge("postgres_sync_required", "1 with --require-sync.", oneIf[d.requireSync])
 	ctx, cancel := context.WithTimeout(context.Background(), outageWait)
 	defer cancel()
-	var now session
-	err := d.attempt(ctx, false, func(ctx context.Context, c *pgx.Conn) (err error) {
-		now, err = d.session(ctx, c)
+	_ = d.attempt(ctx, false, func(ctx context.Context, c *pgx.Conn) error {
+		now, err := d.session(ctx, c)
+		if err == nil {
+			gauge("postgres_sync", "1 if acknowledged writes wait for a standby; absent if unknown.", oneIf[now.synchronous()])
+		}
 		return err
 	})
-	if err == nil {
-		gauge("postgres_sync", "1 if acknowledged writes wait for a standby; absent if unknown.", oneIf[now.synchronous()])
-	}
 }
