@@ -59,7 +59,7 @@ func TestBroken(t *testing.T) {
 		case target == "/v1/books?empty":
 			next, page = "?key=the-key-that-may-write", "[]"
 		case strings.HasPrefix(target, "/v1/books?limit="):
-			next = "/v1/books?limit=1&key=the-key-that-may-write"
+			next = "http://" + r.Host + "/v1/books?limit=1&key=the-key-that-may-write"
 		case target == "/v1/books?year=1&after=1":
 			next = "http://10.0.0.1/v1/books"
 		case target != "/v1/books?year=1&limit=1":

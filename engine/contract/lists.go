@@ -84,8 +84,7 @@ func (s *Suite) Page(t *testing.T, target string) (page []any, next string) {
 		query.Set(l.cursor, fmt.Sprint(cursor))
 		next = asked.Path + "?" + query.Encode()
 	} else if m := nextLink.FindStringSubmatch(strings.Join(got.Header.Values("Link"), ", ")); m != nil {
-		next = m[1]
-		s.checkLink(t, l, asked, next, page)
+		next = s.checkLink(t, l, asked, m[1], page)
 	}
 	if next != "" && len(page) == 0 {
 		s.fatal(t, "%s: got the link %s after nothing, want one that follows something", target, next)
@@ -94,10 +93,10 @@ func (s *Suite) Page(t *testing.T, target string) (page []any, next string) {
 }
 
 // checkLink checks that a link to the next page has what the request has and, if that takes the parameter
-// "after", begins after the last of the page.
-func (s *Suite) checkLink(t *testing.T, l list, asked *url.URL, next string, page []any) {
+// "after", begins after the last of the page. It returns the target.
+func (s *Suite) checkLink(t *testing.T, l list, asked *url.URL, next string, page []any) string {
 	t.Helper()
-	link, err := url.Parse(next)
+	link, err := asked.Parse(next)
 	if err != nil {
 		s.fatal(t, "%s: got the link %s, want a URI", asked, next)
 	}
@@ -110,6 +109,7 @@ func (s *Suite) checkLink(t *testing.T, l list, asked *url.URL, next string, pag
 	}
 	same := link.Path == asked.Path && reflect.DeepEqual(query, want)
 	s.Assert(t, same, "%s: got the link %s, want %s", asked, next, want.Encode())
+	return link.RequestURI()
 }
 
 // Walk returns what all pages of a list have, none of which may have more than limit. No identifier comes
