@@ -9,6 +9,9 @@
 // what can be read before and after it. coverage.go records each request and response, and names what no case
 // has sent or seen, and what was not tested; go test -v shows what was. values.go compares JSON and other
 // bodies, and has values for a schema. failures.go reports failures.
+//
+// A GET with the parameter "limit" is a list: of objects in an array or in the one array of an envelope. The next
+// page is in the header Link, or in a property that a parameter takes: "next" for "cursor", or that x-cursor names.
 package contract
 
 import (
@@ -74,7 +77,8 @@ func (s *Suite) Test(t *testing.T) {
 	}
 	s.history = history{
 		seen: map[string]bool{}, shown: map[*openapi3.SchemaRef]bool{}, first: map[string]string{},
-		queries: map[string][]string{}, longest: map[string]Response{}, accepted: map[string]string{}, last: map[string]any{}, ends: map[string]string{},
+		queries: map[string][]string{}, longest: map[string]Response{}, accepted: map[string]string{},
+		last: map[string]any{}, ends: map[string]string{},
 	}
 	s.client = &http.Client{
 		Timeout:       30 * time.Second,

@@ -223,7 +223,7 @@ func (s *Suite) bodies(t *testing.T) {
 				if len(schema.OneOf) > 0 && schema.Discriminator == nil {
 					says = "" // of a branch that nobody knows
 				}
-				_, bad := Values(p.Value)
+				_, bad := valuesOf(p.Value)
 				for _, v := range bad {
 					refuse(isJSON, BodyOf(object, Encode(name)+":"+v), says)
 				}
@@ -246,7 +246,7 @@ func (s *Suite) values(t *testing.T) {
 		}
 		for _, object := range branches(schema) {
 			for name, p := range object.Properties {
-				good, _ := Values(p.Value)
+				good, _ := valuesOf(p.Value)
 				for _, v := range good {
 					got := s.Try(t, Case{Send: send + "\nContent-Type: " + media, Body: BodyOf(object, Encode(name)+":"+v)})
 					ok := got.StatusCode < 500 && got.StatusCode != http.StatusBadRequest

@@ -160,10 +160,10 @@ var candidates = []string{
 	`"2026-11-21T10:00:00.25-23:30"`,
 }
 
-// Values returns JSON values that are valid for a schema, and others that are not. Of a schema with a format
+// valuesOf returns JSON values that are valid for a schema, and others that are not. Of a schema with a format
 // for text other than date-time, and of one that is no text, number with a maximum or list, it knows only the
 // example, and values of other types.
-func Values(s *openapi3.Schema) (good, bad []string) {
+func valuesOf(s *openapi3.Schema) (good, bad []string) {
 	all := slices.Clone(candidates)
 	for _, v := range s.Enum {
 		all = append(all, Encode(v))
@@ -268,7 +268,7 @@ func invalidTexts(s *openapi3.Schema) (all []string) {
 	if s.Type.Is("array") || s.Type.Is("object") {
 		return nil
 	}
-	_, bad := Values(s)
+	_, bad := valuesOf(s)
 	for _, v := range bad {
 		text, isText := Decode(v).(string)
 		if !isText {

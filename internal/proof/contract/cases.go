@@ -91,7 +91,7 @@ func cases(t *testing.T, s *contract.Suite, address string) {
 	} {
 		s.Try(t, contract.Case{Send: "GET /v1/pets?" + query, Want: "200"})
 	}
-	for _, key := range []string{ // headers are checked before the body, which is too contract.Long
+	for _, key := range []string{ // headers are checked before the body, which is too long
 		"", "k1\nIdempotency-Key: k1", "k1, k2", `"k1", "k2"`, `"k1";a=b`, `"a\b"`, "a\tb", "é", `"k1`, strings.Repeat("k", 256),
 	} {
 		s.Try(t, contract.Case{Send: "POST /v1/pets\nIdempotency-Key: " + key, Body: padded + " ", Want: "400 invalid_request", Says: "Idempotency-Key"})
