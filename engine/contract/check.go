@@ -118,7 +118,7 @@ func (got Response) CheckHeader(t *testing.T, lines string) {
 		if pattern != "" {
 			ok = len(values) == 1 && regexp.MustCompile("^(?:"+pattern+")$").MatchString(values[0])
 		}
-		got.Assert(t, ok, name+": got %q, want one that matches %q, or none if it is empty", strings.Join(values, ", "), pattern)
+		got.Assert(t, ok, name+": got %q, want the pattern %q, which is empty for none", strings.Join(values, ", "), pattern)
 	}
 }
 

@@ -75,6 +75,7 @@ func (s *Suite) Test(t *testing.T) {
 			})
 		}
 	}
+	s.kinds = map[string]*kind{}
 	s.history = history{
 		seen: map[string]bool{}, shown: map[*openapi3.SchemaRef]bool{}, first: map[string]string{},
 		queries: map[string][]string{}, longest: map[string]Response{}, accepted: map[string]string{},

@@ -283,7 +283,7 @@ func (s *Suite) checkShown(t *testing.T, got Response) {
 			return
 		}
 		byDefault := want == nil && reflect.DeepEqual(plain(v), plain(Decode(Encode(parts[0].Default))))
-		got.promise(t, place, byDefault, "got %.300s, want %.300s as it was sent, or by default", Encode(v), Encode(want))
+		got.promise(t, place, byDefault, "%s as it was sent, or by default", difference(Encode(v), Encode(want)))
 	})
 }
 

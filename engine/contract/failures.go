@@ -68,9 +68,6 @@ func (s *Suite) Assert(t *testing.T, ok bool, format string, args ...any) {
 	line := strings.ReplaceAll(hide.Replace(fmt.Sprintf(format, args...)), "\n", `\n`)
 	s.failures.mu.Lock()
 	defer s.failures.mu.Unlock()
-	if s.kinds == nil {
-		s.kinds = map[string]*kind{}
-	}
 	if s.kinds[format] == nil {
 		s.kinds[format] = &kind{first: line}
 	}

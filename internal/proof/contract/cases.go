@@ -44,6 +44,7 @@ func cases(t *testing.T, s *contract.Suite, address string) {
 		{Send: "GET /v1/pets?after=0", Want: "200"},
 		{Send: "GET /v1/pets?after=9223372036854775807", Want: "200", Says: "[]", Header: "Link:"},
 		{Send: "GET /v1/pets?limit=101", Want: "400 invalid_parameter", Says: "limit 1 100"},
+		{Send: "GET /v1/pets?after=-1", Want: "400 invalid_parameter", Says: "after 0"},
 		{Send: "GET /v1/pets?l%69mit=0", Want: "400 invalid_parameter", Says: "limit"},
 		{Send: "GET /v%31/pets?limit=0", Want: "400 invalid_parameter", Says: "limit"},
 		{Send: "GET /v1/pets?%zz", Want: "400 invalid_parameter", Says: "query"},
