@@ -242,7 +242,7 @@ func (h *Handler) addOperations() error {
 	}
 	h.service.Register(h.echo, h.document.Base, middleware)
 	h.echo.OnAddRouteHandler = nil
-	if len(missing) > 0 || len(unknown) > 0 {
+	if len(missing)+len(unknown) > 0 {
 		return fmt.Errorf("only the document has %s, and only the generated code has %s; run make generate",
 			slices.Sorted(maps.Keys(missing)), unknown)
 	}

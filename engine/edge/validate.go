@@ -122,7 +122,7 @@ func parseText(text string, schema *openapi3.Schema) (value any, wrong string) {
 	case text == "true" || text == "false":
 		return text == "true", ""
 	case schema.Type.Is("integer"):
-		_, err = strconv.ParseInt(text, 10, bits(schema))
+		_, err = strconv.ParseInt(text, 10, 64)
 	default:
 		_, err = strconv.ParseFloat(text, bits(schema))
 	}
