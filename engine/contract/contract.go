@@ -12,6 +12,7 @@
 //
 // A GET with the parameter "limit" is a list: of objects in an array or in the one array of an envelope. The next
 // page is in the header Link, or in a property that a parameter takes: "next" for "cursor", or that x-cursor names.
+// What a 202 began has ended once a property has a value that the extension x-final of its schema lists.
 package contract
 
 import (
