@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -37,4 +38,14 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
+}
+
+func Example() {
+	document, err := edge.ParseDocument([]byte(notes), []byte(notes))
+	if err != nil {
+		panic(err)
+	}
+	options := edge.Options{Docs: docs.New(document, "")} // of edge.New
+	fmt.Println(options.Docs[0].Path)
+	// Output: /docs
 }
