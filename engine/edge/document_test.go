@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestNewRefuses(t *testing.T) {
+func TestNewRejects(t *testing.T) {
 	for name, test := range map[string]struct{ old, by, want string }{
 		"an invalid document":        {"type: boolean", "type: bool", "bool"},
 		"an address that is none":    {"http://127.0.0.1", "http://[::1", "the first of servers"},

@@ -16,7 +16,7 @@ import (
 )
 
 // TestInFlight checks that as many requests may wait as run, until their timeout. More are
-// refused at once, before validation. One key may use at most three quarters of the slots;
+// rejected at once, before validation. One key may use at most three quarters of the slots;
 // the rest of its requests queue per key.
 func TestInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -70,12 +70,12 @@ func TestInFlight(t *testing.T) {
 		assert(t, left, "afterwards: got requests of %d keys, want none", len(s.inFlight.shares))
 		s.wantMetric(t, "requests_shed_total{reason=\"in_flight\"} 451\nrequests_shed_total{reason=\"rate\"} 0")
 		warnings := strings.Count(s.log.String(), `"level":"WARN"`)
-		assert(t, warnings == 1+2+192+128+128, "log: got %d warnings, want one for each refused request", warnings)
+		assert(t, warnings == 1+2+192+128+128, "log: got %d warnings, want one for each rejected request", warnings)
 	})
 }
 
 // TestDecoding checks that few bodies are decoded at a time, since each may become megabytes,
-// and that a request that waits too long for its turn is refused.
+// and that a request that waits too long for its turn is rejected.
 func TestDecoding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Options{Timeout: 3 * time.Second})

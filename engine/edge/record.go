@@ -125,7 +125,7 @@ func (h *Handler) addMetrics() {
 		Buckets: []float64{.00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 8},
 	}, []string{"operation", "status"})
 	h.shed = auto.NewCounterVec(prometheus.CounterOpts{
-		Name: "requests_shed_total", Help: "Requests refused because of a limit.",
+		Name: "requests_shed_total", Help: "Requests rejected because of a limit.",
 	}, []string{"reason"})
 	h.shed.WithLabelValues("in_flight")
 	h.shed.WithLabelValues("rate")
