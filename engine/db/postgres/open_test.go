@@ -55,63 +55,53 @@ func TestCheck(t *testing.T) {
 	address := strings.Replace(owner, "postgres@", "ann@", 1)
 	_ = mustOpen(t, owner).Close()
 	pgtest.Exec(t, owner, "CREATE ROLE ann LOGIN", "GRANT USAGE ON SCHEMA notebook TO ann", "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA notebook TO ann")
-	for _, c := range []struct {
-		sql               string
-		setting, value    string // of the server
-		write, sync, read string // parts of the errors of Open without and with RequireSync, and of OpenReader
-	}{
-		{sync: `synchronous_standby_names is ""`},
-		{value: "one", sql: "ALTER ROLE ann SET synchronous_commit = remote_write"},
-		{value: "one", sql: "ALTER ROLE ann SET synchronous_commit = local", sync: "synchronous_commit local"},
-		{value: "one", sql: "ALTER ROLE ann SET client_min_messages = warning"},
-		{value: "one", sql: "ALTER ROLE ann SET client_min_messages = error", sync: "client_min_messages error"},
-		{sql: "ALTER ROLE ann SET synchronous_commit = off", write: "synchronous_commit is off"},
-		{setting: "fsync", value: "off", write: "fsync is off"},
-		{setting: "full_page_writes", value: "off", write: "full_page_writes is off"},
-		{
-			sql:   "CREATE TABLE notebook.parts (n int) PARTITION BY LIST (n); ALTER TABLE notebook.parts ENABLE ROW LEVEL SECURITY",
-			write: "row security", read: "row security may hide rows from the user, in the tables parts",
-		},
-		{sql: "ALTER TABLE notebook.notes SET UNLOGGED", write: "UNLOGGED", read: "UNLOGGED tables: notes"},
-	} {
-		t.Run(c.sql+c.setting+c.value, func(t *testing.T) {
-			d := mustOpen(t, address)
-			setting := cmp.Or(c.setting, "synchronous_standby_names")
-			before := pgtest.Query[string](t, owner, "SELECT current_setting($1)", setting)
-			pgtest.Exec(t, owner, c.sql)
-			server.Configure(t, setting, c.value)
-			says := func(what string, err error, want string) {
-				t.Helper()
-				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || strings.Contains(fmt.Sprint(err), "can be reached") {
-					t.Errorf("%s: got error %v, want %q", what, err, want)
-				}
-			}
-			_, err := notebook.Open(t.Context(), address, db.Options{})
-			says("Open", err, c.write)
-			strict, err := notebook.Open(t.Context(), address, db.Options{RequireSync: true})
-			says("Open with RequireSync", err, cmp.Or(c.write, c.sync))
-			_, err = notebook.OpenReader(t.Context(), address)
-			says("OpenReader", err, c.read)
-			_, err = d.count(t.Context())
-			says("count by a new connection", err, c.read)
-			if c.write == "" { // an insert may wait for a standby
-				if got := figures(t, d)["postgres_sync"]; (got == 1) != (c.sync == "") || strict != nil && figures(t, strict)["postgres_sync_required"] != 1 {
-					t.Errorf("got postgres_sync %v, or not postgres_sync_required 1", got)
-				}
-			} else {
-				_, err = d.insert(t.Context(), "Call Ann", false)
-				says("insert", err, c.write)
-				if fault.KindOf(err) != fault.Unavailable {
-					t.Errorf("insert: got error %v (%v), want Unavailable", err, fault.KindOf(err))
-				}
-			}
-			server.Configure(t, setting, before)
-			pgtest.Exec(t, owner, "ALTER ROLE ann RESET ALL", "ALTER TABLE notebook.notes SET LOGGED", "DROP TABLE IF EXISTS notebook.parts")
-			if c.write != "" {
-				d.mustInsert(t)
-			}
-		})
+	d := mustOpen(t, address)
+	says := func(what string, err error, want string) {
+		t.Helper()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || strings.Contains(fmt.Sprint(err), "can be reached") {
+			t.Errorf("%s: got error %v, want %q", what, err, want)
+		}
 	}
+	opens := func(params, write, sync, read string) { // parts of the errors of Open without and with RequireSync, and of OpenReader
+		t.Helper()
+		opened, err := notebook.Open(t.Context(), address+params, db.Options{})
+		says("Open"+params, err, write)
+		_, readErr := notebook.OpenReader(t.Context(), address+params)
+		says("OpenReader"+params, readErr, read)
+		strict, strictErr := notebook.Open(t.Context(), address+params, db.Options{RequireSync: true})
+		says("Open with RequireSync"+params, strictErr, cmp.Or(write, sync))
+		if err == nil && (figures(t, opened)["postgres_sync"] == 1) != (sync == "") {
+			t.Errorf("%s: got the metrics %v", params, figures(t, opened))
+		}
+		if strictErr == nil && figures(t, strict)["postgres_sync_required"] != 1 {
+			t.Errorf("%s, with RequireSync: got the metrics %v", params, figures(t, strict))
+		}
+	}
+	opens("", "", `synchronous_standby_names is ""`, "")
+	pgtest.Exec(t, owner, "CREATE TABLE notebook.parts (n int) PARTITION BY LIST (n)", "ALTER TABLE notebook.parts ENABLE ROW LEVEL SECURITY")
+	opens("", "row security", "", "row security may hide rows from the user, in the tables parts")
+	pgtest.Exec(t, owner, "DROP TABLE notebook.parts", "ALTER TABLE notebook.notes SET UNLOGGED")
+	opens("", "UNLOGGED", "", "UNLOGGED tables: notes")
+	_, err := d.count(t.Context())
+	says("count by a new connection", err, "UNLOGGED tables: notes")
+	pgtest.Exec(t, owner, "ALTER TABLE notebook.notes SET LOGGED")
+	for _, setting := range []string{"fsync", "full_page_writes"} {
+		server.Configure(t, setting, "off")
+		opens("", setting+" is off", "", "")
+		if _, err = d.insert(t.Context(), "Call Ann", false); fault.KindOf(err) != fault.Unavailable {
+			t.Errorf("insert: got error %v (%v), want Unavailable", err, fault.KindOf(err))
+		}
+		says("insert", err, setting+" is off")
+		d.mustCount(t, 0)
+		server.Configure(t, setting, "on")
+	}
+	d.mustInsert(t)
+	server.Configure(t, "synchronous_standby_names", "one")
+	opens("&synchronous_commit=remote_write", "", "", "")
+	opens("&synchronous_commit=local", "", "synchronous_commit local", "")
+	opens("&synchronous_commit=off", "synchronous_commit is off", "", "")
+	opens("&client_min_messages=warning", "", "", "")
+	opens("&client_min_messages=error", "", "client_min_messages error", "")
 }
 
 // figures returns the metrics of d by their names.

@@ -176,16 +176,12 @@ func TestSync(t *testing.T) {
 func TestOperatorFaults(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, pgtest.Start(t).Database(t))
-	internal := func(what string, err error, want string) {
-		t.Helper()
-		if err == nil || fault.KindOf(err) != fault.Internal || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got error %v (%v), want Internal with %q", what, err, fault.KindOf(err), want)
-		}
-	}
 	storetest.Fill(t, s, 2)
 	pgtest.Exec(t, s.address, "SELECT setval("+sequence+", 1, false)")
 	for _, key := range []pets.IdempotencyKey{{}, once} {
-		internal("CreatePet with an identifier in use", create(t.Context(), s, key), "setval")
+		if err := create(t.Context(), s, key); fault.KindOf(err) != fault.Internal || !strings.Contains(fmt.Sprint(err), "setval") {
+			t.Errorf("CreatePet with an identifier in use: got error %v (%v), want Internal with setval", err, fault.KindOf(err))
+		}
 	}
 	if p := mustCreate(t, s, once); p.ID != 3 {
 		t.Errorf("CreatePet, then: got %v, want the id 3", p)
@@ -194,11 +190,6 @@ func TestOperatorFaults(t *testing.T) {
 	if err := create(t.Context(), s, pets.IdempotencyKey{}); err == nil || strings.Contains(err.Error(), "setval") {
 		t.Errorf("CreatePet that violates another index: got error %v, want one without advice about the sequence", err)
 	}
-	if err := s.CreateKey(t.Context(), keys.Key{ID: "mine", Name: "mine"}); err != nil {
-		t.Fatal(err)
-	}
-	_, err := mustOpen(t, s.address+"&bytea_output=escape&default_query_exec_mode=exec").Key(t.Context(), "mine")
-	internal("Key with another format of bytea", err, "hash")
 }
 
 // TestLongNames checks that one pet more than the limit is sent, and no name beyond the page's end.
