@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -258,4 +259,30 @@ func (s *Suite) do(c Case) (got Response, err error) {
 	body, err := io.ReadAll(answer.Body)
 	r, ids := s.route(c)
 	return Response{answer, s, c, r, ids, path, string(body), bodyValue(answer.Header, string(body))}, err
+}
+
+// Once sends a request eight times at once, with bodies that body returns. One must succeed, and the
+// others get a status such as 409.
+func (s *Suite) Once(t *testing.T, send string, refused int, body func() string) {
+	t.Helper()
+	var statuses []int
+	for _, got := range s.atOnce(t, send+"\n"+bearer(s.Key), body) {
+		statuses = append(statuses, got.StatusCode)
+	}
+	slices.Sort(statuses)
+	ok := statuses[0] < 300 && statuses[1] == refused && statuses[7] == refused
+	s.Assert(t, ok, "%.150q at once: got %v, want one success and %d", send, statuses, refused)
+}
+
+// atOnce sends a request eight times at once.
+func (s *Suite) atOnce(t *testing.T, send string, body func() string) []Response {
+	t.Helper()
+	all := make([]Response, 8)
+	var wg sync.WaitGroup
+	for i := range all {
+		c := Case{Send: send, Body: body()}
+		wg.Go(func() { all[i] = s.send(t, c) })
+	}
+	wg.Wait()
+	return all
 }

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -76,9 +75,13 @@ func (s *Suite) otherIdentifiers(t *testing.T, c Case, r *routers.Route, ids map
 func (s *Suite) write(t *testing.T, c Case, r *routers.Route) Response {
 	t.Helper()
 	_, target, _ := c.target()
-	path, name, start := readPath(r, target), r.Operation.OperationID, s.ends[target]
+	path, name, list, id := readPath(r, target), r.Operation.OperationID, target, ""
+	if strings.HasSuffix(r.Path, "}") {
+		list, id = target[:strings.LastIndex(target, "/")], target[strings.LastIndex(target, "/")+1:]
+	}
+	start := s.ends[target] // of the page where a new element will be
 	before, _ := s.read(t, path)
-	rows, _ := s.rows(t, target, start)
+	rows, _ := s.rows(t, list, start)
 	takes := func(header string) bool { return !strings.HasPrefix(c.Want, "4") && parameter(r, header) != nil }
 	tag := before.Header.Get("ETag")
 	conditional, repeatable := takes("If-Match") && tag != "", takes("Idempotency-Key")
@@ -95,11 +98,19 @@ func (s *Suite) write(t *testing.T, c Case, r *routers.Route) Response {
 		s.job(t, got)
 	}
 	after, found := s.read(t, cmp.Or(got.location(), path))
-	rowsAfter, end := s.rows(t, target, start)
-	s.ends[target] = end
-	if got.StatusCode == http.StatusCreated && isNew && end != "" {
+	rowsAfter, end := s.rows(t, list, start)
+	if id != "" && got.StatusCode < 300 {
+		isIt := func(v any) bool { return identifier(v) == id }
+		was, is := slices.DeleteFunc(slices.Clone(rows), isIt), slices.Clone(rowsAfter)
+		if r.Method != http.MethodDelete {
+			is = slices.DeleteFunc(is, isIt)
+		}
+		ok := len(is)+len(was) == 0 || reflect.DeepEqual(is, was)
+		got.promise(t, "list", ok, "then got a list of %d, want %d others as before", len(is), len(was))
+	} else if s.ends[target] = end; got.StatusCode == http.StatusCreated && isNew && end != "" {
 		isListed := slices.ContainsFunc(rowsAfter, func(v any) bool { return reflect.DeepEqual(v, got.value) })
-		got.promise(t, "list", isListed, "then got a list without it, want %.200s in it", got.Body)
+		more := len(rowsAfter) - len(rows)
+		got.promise(t, "list", isListed && more == 1, "then got a list with %d more, want only %.200s", more, got.Body)
 	}
 	switch {
 	case !found || got.StatusCode == http.StatusAccepted: // see job
@@ -109,10 +120,6 @@ func (s *Suite) write(t *testing.T, c Case, r *routers.Route) Response {
 	case r.Method == http.MethodDelete && path == target:
 		gone := after.StatusCode == http.StatusNotFound || after.StatusCode == http.StatusGone
 		got.promise(t, "removal", gone, "then got %.200s, want 404 or 410", after.Body)
-		i := strings.LastIndex(target, "/")
-		all, _ := s.rows(t, target[:i], "")
-		isListed := slices.ContainsFunc(all, func(v any) bool { return identifier(v) == target[i+1:] })
-		got.promise(t, "list", !isListed, "then got a list with %s, want one without", target[i+1:])
 		s.seen[name+" read back"] = true
 	case got.StatusCode != http.StatusCreated || got.location() != "":
 		s.Expect(t, Case{Send: after.sent.Send, Want: "200"})
@@ -285,30 +292,4 @@ func (s *Suite) checkShown(t *testing.T, got Response) {
 		byDefault := want == nil && reflect.DeepEqual(plain(v), plain(Decode(Encode(parts[0].Default))))
 		got.promise(t, place, byDefault, "%s as it was sent, or by default", difference(Encode(v), Encode(want)))
 	})
-}
-
-// Once sends a request eight times at once, with bodies that body returns. One must succeed, and the
-// others get a status such as 409.
-func (s *Suite) Once(t *testing.T, send string, refused int, body func() string) {
-	t.Helper()
-	var statuses []int
-	for _, got := range s.atOnce(t, send+"\n"+bearer(s.Key), body) {
-		statuses = append(statuses, got.StatusCode)
-	}
-	slices.Sort(statuses)
-	ok := statuses[0] < 300 && statuses[1] == refused && statuses[7] == refused
-	s.Assert(t, ok, "%.150q at once: got %v, want one success and %d", send, statuses, refused)
-}
-
-// atOnce sends a request eight times at once.
-func (s *Suite) atOnce(t *testing.T, send string, body func() string) []Response {
-	t.Helper()
-	all := make([]Response, 8)
-	var wg sync.WaitGroup
-	for i := range all {
-		c := Case{Send: send, Body: body()}
-		wg.Go(func() { all[i] = s.send(t, c) })
-	}
-	wg.Wait()
-	return all
 }

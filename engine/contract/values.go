@@ -162,8 +162,8 @@ var candidates = []string{
 
 // valuesOf returns JSON values that are valid for a schema, and others that are not. Of a schema with a format
 // for text other than date-time, and of one that is no text, number with a maximum or list, it knows only the
-// example, and values of other types.
-func valuesOf(s *openapi3.Schema) (good, bad []string) {
+// example, and values of other types. It leaves out schemas around s that are within it again.
+func valuesOf(s *openapi3.Schema, around ...*openapi3.Schema) (good, bad []string) {
 	all := slices.Clone(candidates)
 	for _, v := range s.Enum {
 		all = append(all, Encode(v))
@@ -202,6 +202,26 @@ func valuesOf(s *openapi3.Schema) (good, bad []string) {
 	}
 	if len(good) == 0 && s.Example != nil {
 		good = []string{Encode(s.Example)}
+	}
+	around = append(slices.Clone(around), s)
+	within := func(p *openapi3.SchemaRef, whole func(v string) string) {
+		if p == nil || slices.Contains(around, p.Value) {
+			return
+		}
+		goodPart, badPart := valuesOf(p.Value, around...)
+		for _, v := range goodPart {
+			if isValid(s, whole(v)) {
+				good = append(good, whole(v))
+			}
+		}
+		for _, v := range badPart {
+			bad = append(bad, whole(v))
+		}
+	}
+	within(s.Items, func(v string) string { return "[" + v + "]" })
+	within(s.AdditionalProperties.Schema, func(v string) string { return `{"x":` + v + "}" })
+	for name, p := range s.Properties {
+		within(p, func(v string) string { return BodyOf(s, Encode(name)+":"+v) })
 	}
 	return good, bad
 }

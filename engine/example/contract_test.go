@@ -91,6 +91,8 @@ func cases(t *testing.T, s *contract.Suite) {
 		{Send: "DELETE /v1/patients/2", Want: "409 conflict", Says: "visits"},
 		{Send: "DELETE /v1/patients/1/visits/999", Want: "404 not_found"},
 		{Send: "DELETE /v1/patients/2/visits/3", Want: "204"},
+		{Send: "DELETE /v1/patients/1/visits/2", Want: "204"},
+		{Send: "GET /v1/patients/1/visits/1", Want: "200"},
 		{Send: "DELETE /v1/patients/2", Want: "204"},
 		{Send: "DELETE /v1/patients/2", Want: "410 gone"},
 		{Send: "DELETE /v1/patients/999", Want: "404 not_found"},
