@@ -281,17 +281,13 @@ func TestOrigins(t *testing.T) {
 // TestClientAddress checks that X-Forwarded-For is used only if it comes from the given
 // networks or a Unix socket, and only if it has an address.
 func TestClientAddress(t *testing.T) {
-	proxies := []net.IPNet{
-		{IP: net.IPv4(10, 0, 0, 0), Mask: net.CIDRMask(8, 32)}, {IP: net.ParseIP("2001:db8::"), Mask: net.CIDRMask(32, 128)},
-	}
 	unix := context.WithValue(t.Context(), http.LocalAddrContextKey, &net.UnixAddr{Net: "unix"})
-	s := newServer(t, Options{TrustedProxies: proxies})
+	s := newServer(t, Options{TrustedProxies: []net.IPNet{{IP: net.IPv4(10, 0, 0, 0), Mask: net.CIDRMask(8, 32)}}})
 	for _, c := range []struct{ connection, forwarded, want string }{
 		{"10.0.0.1:5", "203.0.113.9, 198.51.100.7", "198.51.100.7"},
-		{"10.0.0.1:5", "198.51.100.7, 10.0.0.2, 2001:db8::1", "198.51.100.7"},
+		{"10.0.0.1:5", "198.51.100.7, 10.0.0.2", "198.51.100.7"},
 		{"10.0.0.1:5", "198.51.100.7|10.0.0.2", "198.51.100.7"}, // two headers
 		{"10.0.0.1:5", "fe80::1%\u009b31m", "10.0.0.1"},
-		{"[2001:db8::2]:5", "203.0.113.7", "203.0.113.7"},
 		{"192.168.0.1:5", "203.0.113.7", "192.168.0.1"},
 		{"127.0.0.1:5", "203.0.113.7", "127.0.0.1"},
 		{"[fe80::1]:5", "203.0.113.7", "fe80::1"},
