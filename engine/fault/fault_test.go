@@ -29,9 +29,6 @@ func TestKindOf(t *testing.T) {
 		if kind, text := fault.KindOf(c.err), c.err.Error(); kind != c.kind || text != c.text {
 			t.Errorf("got %v, %q, want %v, %q", kind, text, c.kind, c.text)
 		}
-		if got, want := fault.ByCaller(c.err), c.kind != fault.Internal && c.kind != fault.Unavailable; got != want {
-			t.Errorf("ByCaller(%v): got %t, want %t", c.err, got, want)
-		}
 	}
 	if !errors.Is(err, cause) || fault.KindOf(nil) != fault.Internal {
 		t.Error("the error is not its cause, or nil is not Internal")
