@@ -27,12 +27,14 @@ const (
 	attacker   = "the-key-of-the-attacker"
 )
 
-var path = example.ListPath()
+var (
+	path     = example.ListPath()
+	insecure = &tls.Config{InsecureSkipVerify: true}
+)
 
 // attack describes what each of its connections sends and reads.
 type attack struct {
 	connections int
-	tls         bool
 	text        string
 	read        int  // how many bytes it reads at first
 	slowly      bool // it reads 10 KiB/s after that, else nothing
@@ -52,7 +54,7 @@ func TestAttack(t *testing.T) {
 	small := `{"unknown":` + strings.Repeat("[", 90) + strings.Repeat(`{"":0},`, service.MaxBody/7-50) + "0" + strings.Repeat("]", 90) + "}"
 	for name, a := range map[string]attack{
 		"unfinished headers": {
-			connections: 4000, tls: true, slowly: true,
+			connections: 4000, slowly: true,
 			text: "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 33_000),
 		},
 		"slow bodies": {
@@ -61,7 +63,7 @@ func TestAttack(t *testing.T) {
 		},
 		"headers without a body":     {connections: 540, text: header("POST", path, 1), slowly: true, renewed: true},
 		"bodies of small objects":    {connections: 380, text: strings.Repeat(header("POST", path, len(small))+small, 40), slowly: true, renewed: true},
-		"nested bodies":              {connections: 1000, tls: true, text: strings.Repeat(header("POST", path, len(nested))+nested, 20), slowly: true},
+		"nested bodies":              {connections: 1000, text: strings.Repeat(header("POST", path, len(nested))+nested, 20), slowly: true},
 		"slow readers of pages":      {connections: 1000, text: strings.Repeat(header("GET", path+"?limit=100", 0), 20), slowly: true},
 		"pages that nobody reads":    {connections: 540, text: strings.Repeat(header("GET", path, 0), 1200)},
 		"a script that nobody reads": {connections: 300, text: strings.Repeat(header("GET", "/docs/scalar.js", 0), 12), read: 9 << 20},
@@ -74,20 +76,17 @@ func TestAttack(t *testing.T) {
 // none of which the service may refuse.
 func measure(t *testing.T, a attack, certificates string) {
 	addr := program.FreeAddress(t)
-	scheme, options := "http", []string{"--store", "memory:"}
-	if a.tls {
-		scheme, options = "https", append(options, "--tls-cert", certificates+"/cert.pem", "--tls-key", certificates+"/key.pem")
-	}
-	cmd := program.Serve(t, nil, addr, options...) // the attack ends with it
+	// The attack ends with the program, which needs most memory with TLS.
+	cmd := program.Serve(t, nil, addr, "--store", "memory:", "--tls-cert", certificates+"/cert.pem", "--tls-key", certificates+"/key.pem")
 	c := &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		TLSClientConfig: insecure,
 		MaxConnsPerHost: 1, // a second one might have to wait until some of the attacker's close
 	}}
 	var slowest time.Duration
 	send := func(want int, method, query, body string) {
 		t.Helper()
 		begin := time.Now()
-		status, text, err := program.Send(t.Context(), c, method, scheme+"://"+addr+path+query, body)
+		status, text, err := program.Send(t.Context(), c, method, "https://"+addr+path+query, body)
 		slowest = max(slowest, time.Since(begin))
 		if err != nil || status != want {
 			t.Errorf("%s with another key: got %d %.200s, error %v, want %d", method, status, text, err, want)
@@ -142,10 +141,7 @@ func (a attack) attack(addr string) error {
 		return err
 	}
 	defer tcp.Close()
-	conn := tcp
-	if a.tls {
-		conn = tls.Client(tcp, &tls.Config{InsecureSkipVerify: true})
-	}
+	conn := tls.Client(tcp, insecure)
 	go func() { _, _ = io.WriteString(conn, a.text) }()
 	_, _ = io.CopyN(io.Discard, conn, int64(a.read))
 	if !a.slowly {
