@@ -161,12 +161,14 @@ func (s *Suite) Try(t *testing.T, c Case) Response {
 	return got
 }
 
-// needsKey tests that the operation of a case answers 401 without a key, unless it is public; and
+// needsKey tests that the operation of a case answers 401 without a key, or the same if it is public; and
 // with a key that may only read the same as with another, or 403 if it writes.
 func (s *Suite) needsKey(t *testing.T, c Case, r *routers.Route) {
 	t.Helper()
 	if !needsNoKey(r) {
 		s.Expect(t, Case{Send: c.Send, Body: c.Body, Want: "401 unauthorized", Header: s.noCredentials()})
+	} else if r.Method == http.MethodGet {
+		s.Expect(t, c)
 	}
 	if s.ReadOnlyKey == "" {
 		return

@@ -282,11 +282,18 @@ func isValid(s *openapi3.Schema, text string) bool {
 	return s.VisitJSON(v) == nil
 }
 
-// invalidTexts returns texts that are not valid for a parameter; none if it may be given
-// as a list or an object.
-func invalidTexts(s *openapi3.Schema) (all []string) {
-	if s.Type.Is("array") || s.Type.Is("object") {
+// invalidTexts returns what is not valid for a parameter: a text, or several if it is a list. It returns none
+// if the parameter may be an object.
+func invalidTexts(s *openapi3.Schema) (all [][]string) {
+	if s.Type.Is("object") {
 		return nil
+	}
+	if s.Type.Is("array") {
+		all = invalidTexts(s.Items.Value)
+		if s.MaxItems != nil {
+			all = append(all, slices.Repeat([]string{fmt.Sprint(exampleOf(s.Items.Value))}, int(*s.MaxItems)+1))
+		}
+		return all
 	}
 	_, bad := valuesOf(s)
 	for _, v := range bad {
@@ -295,7 +302,7 @@ func invalidTexts(s *openapi3.Schema) (all []string) {
 			text = v
 		}
 		if !s.Type.Is("string") || !isValid(s, Encode(text)) {
-			all = append(all, text)
+			all = append(all, []string{text})
 		}
 	}
 	return all
