@@ -18,7 +18,7 @@ import (
 // prints, and counts the failures. There is only one if nothing can be tested.
 func TestFailures(t *testing.T) {
 	for kind, want := range map[string][]string{
-		"200": {"not shown: ", "10.0.0.1/v1/books, want a relative one", "got 1 again", "want none after the last"},
+		"200": {"not shown: ", "10.0.0.1/v1/books, want a relative one", "got 1 again", "want none after the last", "want one success and 409"},
 		"401": {"the key is refused"},
 		"404": {"another service"},
 		"502": {"a proxy does not reach it"},
@@ -85,6 +85,7 @@ func TestBroken(t *testing.T) {
 		ReadOnlyKey: "reading-key-that-may-not", ExpiredKey: "expired-key-that-may", RevokedKey: "revoked-key-that-may", MaxBody: 64 << 10,
 		Cases: func(t *testing.T, s *Suite) {
 			s.Try(t, Case{Send: "GET /v1/books?year=2", Want: "200", Header: "Link: x"})
+			s.Once(t, "GET /v1/books?empty", http.StatusConflict, func() string { return "" })
 			t.Run("Empty", func(t *testing.T) { s.Page(t, "/v1/books?empty") })
 			t.Run("Endless", func(t *testing.T) { s.Walk(t, "/v1/books?", 1) })
 			t.Run("After", func(t *testing.T) { s.Walk(t, "/v1/books?year=1&", 1) })
