@@ -68,9 +68,10 @@ func (f *inFlight) leave(key string) {
 }
 
 // run calls handle when the request may run: first among those of its key, then among all.
-// It returns errOverloaded if too many wait, or ctx ends before.
+// It returns errOverloaded if too many wait, or ctx ends before. Trying first avoids ctx.Done, which
+// allocates.
 func (f *inFlight) run(ctx context.Context, s *share, handle func() error) error {
-	if s.running.Acquire(ctx, 1) != nil {
+	if !s.running.TryAcquire(1) && s.running.Acquire(ctx, 1) != nil {
 		return errOverloaded
 	}
 	defer s.running.Release(1)
@@ -78,7 +79,7 @@ func (f *inFlight) run(ctx context.Context, s *share, handle func() error) error
 		return errOverloaded
 	}
 	defer f.admitted.Release(1)
-	if f.running.Acquire(ctx, 1) != nil {
+	if !f.running.TryAcquire(1) && f.running.Acquire(ctx, 1) != nil {
 		return errOverloaded
 	}
 	defer f.running.Release(1)

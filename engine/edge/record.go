@@ -18,8 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// record counts, times and logs requests. It also writes error responses, so that their
-// status is known.
+// record counts, times and logs requests. It writes error responses, so that it knows their status.
 func (h *Handler) record(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start, connection := time.Now(), c.Request().Context() // canceled if the client leaves

@@ -30,10 +30,10 @@ func TestAllocations(t *testing.T) {
 	for kind, c := range map[string]struct{ list, get float64 }{
 		// Middleware, the context with its deadline, headers, validation, JSON and the line of the
 		// log; the 20 rows of a page share two slices.
-		"memory": {39, 38},
+		"memory": {36, 35},
 		// In addition a transaction of database/sql, and five values for each row: an integer or
 		// a text as driver.Value, and the copy of a text.
-		"sqlite": {141, 63},
+		"sqlite": {138, 60},
 	} {
 		start := program.Stores[kind]
 		if start == nil { // it was taken out
