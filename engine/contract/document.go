@@ -34,15 +34,6 @@ func parameter(r *routers.Route, name string) *openapi3.Parameter {
 	return nil
 }
 
-// pathWith returns the path of a request with these identifiers, but for the named one.
-func pathWith(r *routers.Route, ids map[string]string, name, value string) string {
-	path := strings.ReplaceAll(r.Path, "{"+name+"}", url.PathEscape(value))
-	for name, value := range ids {
-		path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(value))
-	}
-	return path
-}
-
 // request returns a request to an operation with these texts for the named parameter, if any, and examples
 // of the others that are required. It reports whether the document has these examples.
 func request(r *routers.Route, name string, texts ...string) (send string, callable bool) {
@@ -259,6 +250,7 @@ func (s *Suite) values(t *testing.T) {
 
 // due returns what is to be tested of an operation beside its responses.
 func due(r *routers.Route) (all []string) {
+	all = append(all, " examples") // of what it requires
 	if r.Method != http.MethodGet {
 		all = append(all, " read back")
 	}

@@ -56,7 +56,9 @@ func (s *Suite) otherIdentifiers(t *testing.T, c Case, r *routers.Route, ids map
 			continue
 		}
 		_, target, _ := c.target()
-		changed, path := c, pathWith(r, ids, name, other)
+		parts := strings.Split(target, "/")
+		parts[slices.Index(strings.Split(r.Path, "/"), "{"+name+"}")] = url.PathEscape(other)
+		changed, path := c, strings.Join(parts, "/")
 		changed.Send = strings.Replace(c.Send, target, path, 1)
 		if r.Method == http.MethodGet {
 			s.send(t, changed)
