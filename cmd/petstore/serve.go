@@ -228,8 +228,7 @@ func listen(env *environment, cfg *serveConfig) (err error) {
 	return nil
 }
 
-// addMetrics adds a registry with the metrics of the process. Other metrics have the name of the
-// program as a prefix.
+// addMetrics adds a registry. Metrics other than those of the process have the program's name as a prefix.
 func addMetrics(env *environment, cfg *serveConfig) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -60,8 +60,7 @@ running. verify fails if there is damage or no store.`,
 	})
 }
 
-// onFile completes a command on a store that is a file. It calls work with the command's
-// argument, or "" if there is none, and prints the report to out.
+// onFile completes a command that calls work with its argument, or "", and prints the report to out.
 func onFile(
 	env *environment, cmd *cobra.Command, out io.Writer, done string, work func(file string) (db.Report, error),
 ) *cobra.Command {

@@ -237,7 +237,7 @@ func TestLookups(t *testing.T) {
 				f.Errorf("got %d look-ups, want two of the known key and %d others", got, most)
 			}
 			const most = 5*time.Second - cacheTTL // the documented limit of a revocation
-			time.Sleep(most)                      // after Wait, the race detector would not miss a lock
+			time.Sleep(most)                      // unlike Wait, it hides no data race
 			if err := f.recordUses(f.Context()); err != nil {
 				f.Errorf("recordUses: got error %v, want none", err)
 			}
