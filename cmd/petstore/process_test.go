@@ -29,8 +29,14 @@ import (
 	"example.com/petstore/internal/store/memory"
 )
 
-// giveUp limits how long a test waits for a process that hangs.
+// giveUp limits how long a test waits for what hangs.
 const giveUp = 10 * time.Second
+
+// limit fails a test that hangs.
+func limit(t *testing.T) {
+	timer := time.AfterFunc(giveUp, func() { panic(t.Name() + " hangs") })
+	t.Cleanup(func() { timer.Stop() })
+}
 
 // shell returns a command that runs a script, and is killed if it hangs.
 func shell(t *testing.T, script string) *exec.Cmd {
@@ -130,7 +136,7 @@ const serving = `"msg":"serving"`
 // TestUnreadOutput checks that a server ends although nobody reads what it prints.
 func TestUnreadOutput(t *testing.T) {
 	t.Parallel()
-	defer time.AfterFunc(giveUp, func() { panic("it hangs") }).Stop()
+	limit(t)
 	for _, until := range []string{`"variable":"PETSTORE_STROE"`, serving} {
 		synctest.Test(t, func(t *testing.T) { unread(t, "serve --drain 10ms --store memory:", until, "1 after 12.01s", nil) })
 	}
@@ -197,6 +203,7 @@ func (h hung) ForgetIdempotencyKeys(context.Context, time.Duration) (int, error)
 // the last uses of keys cannot be stored, and says so.
 func TestBackground(t *testing.T) {
 	t.Parallel()
+	limit(t)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		l, st := make(pipes), memory.New()

@@ -101,6 +101,7 @@ func send(t *testing.T, l net.Listener, data string) net.Conn {
 // served, nor while another server starts, that it removes no socket but its own, and that it still
 // accepts a waiting connection after that.
 func TestListen(t *testing.T) {
+	limit(t)
 	t.Chdir(t.TempDir()) // its path may be too long for a socket
 	const path = "http.sock"
 	_ = listen(t, "unix:"+path).(unixListener).UnixListener.Close() // as if it was killed
@@ -174,6 +175,7 @@ func TestBuffers(t *testing.T) {
 // TestLeft checks that a Unix socket does not serve a client that has left, but one that has only
 // ended its request.
 func TestLeft(t *testing.T) {
+	limit(t)
 	t.Chdir(t.TempDir())
 	l := listen(t, "unix:http.sock")
 	s, h := newServer(t, Options{Listeners: []net.Listener{l}, MaxConnections: 1}) // served one after the other

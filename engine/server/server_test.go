@@ -76,10 +76,16 @@ type running struct {
 	ended   chan error
 }
 
-// inBubble calls f with a running server. A test that hangs on a lock fails.
+// limit fails a test that hangs.
+func limit(t *testing.T) {
+	timer := time.AfterFunc(10*time.Second, func() { panic(t.Name() + " hangs") })
+	t.Cleanup(func() { timer.Stop() })
+}
+
+// inBubble calls f with a running server.
 func inBubble(t *testing.T, o Options, f func(s *running)) {
 	t.Helper()
-	defer time.AfterFunc(10*time.Second, func() { panic(t.Name() + " hangs") }).Stop()
+	limit(t)
 	synctest.Test(t, func(t *testing.T) {
 		conns, others, admin, failed := newPipes(), newPipes(), newPipes(), make(chan error)
 		o.Listeners, o.Admin, o.Failed = []net.Listener{conns, others}, admin, failed
