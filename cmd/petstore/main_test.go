@@ -204,7 +204,8 @@ func TestLastWord(t *testing.T) {
 	}
 	interrupted, cancel := context.WithCancelCause(t.Context())
 	cancel(server.Interrupted{Signal: syscall.SIGINT})
-	if got, stderr := runHere(interrupted, "health", environment{}); got != 130 || !strings.HasPrefix(stderr, "petstore: interrupted: ") {
+	got, stderr := runHere(interrupted, "health", environment{})
+	if got != 130 || !strings.HasPrefix(stderr, "petstore: interrupted: ") {
 		t.Errorf("interrupted: got %d, %s, want 130", got, stderr)
 	}
 }

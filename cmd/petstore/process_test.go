@@ -60,7 +60,8 @@ func wantExit(t *testing.T, cmd *exec.Cmd, signal syscall.Signal, want string) {
 // wantHealth checks the exit status and the error of the command health.
 func wantHealth(t *testing.T, addr string, status int, want string) {
 	t.Helper()
-	if got, stderr := runHere(t.Context(), "health --addr "+addr, environment{}); got != status || !strings.Contains(stderr, want) {
+	got, stderr := runHere(t.Context(), "health --addr "+addr, environment{})
+	if got != status || !strings.Contains(stderr, want) {
 		t.Errorf("health: got %d, %s, want %d, %s", got, stderr, status, want)
 	}
 }
