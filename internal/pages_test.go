@@ -169,6 +169,7 @@ func TestLimits(t *testing.T) {
 	stop := number(t, "cmd/"+service.Name+"/main.go", `stopTime = (\d+) \* time.Second`)
 	rate := number(t, nginx, `rate=(\d+)r/s`)
 	line := number(t, "internal/proof/deploy/testdata/nginx.sh", `wc -L <"\$log"\)" -lt (\d+)`)
+	half := func(operation string) int { return 500 / number(t, "README.md", `(\d+) µs for a `+operation) }
 	heap := func(file, memory string) int { return number(t, file, memory) * 5 / 8 }
 	for _, c := range []struct{ file, want string }{
 		{"openapi.yaml", fmt.Sprintf("larger than %d KiB", size)},
@@ -186,6 +187,7 @@ func TestLimits(t *testing.T) {
 		{page, fmt.Sprintf("send %d requests per second", rate)},
 		{page, fmt.Sprintf("after %v s, they get a 500 or 503", seconds+7)},
 		{page, fmt.Sprintf("%d GB per day", 1+rate*86400*line/1e9)},
+		{page, fmt.Sprintf("%d,000 that get a pet, %d,000 that create one, %d,000 that list", half("get"), half("create"), half("list"))},
 		{page, fmt.Sprintf("may use %d MiB", number(t, unit, `MemoryMax=(\d+)M`))},
 		{page, fmt.Sprintf("GOMEMLIMIT=%dMiB", heap(page, `--memory (\d+)m`))},
 		{image, fmt.Sprintf("GOMEMLIMIT=%dMiB", heap(image, `--memory (\d+)m`))},

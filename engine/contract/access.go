@@ -43,7 +43,8 @@ func (s *Suite) reach(t *testing.T) {
 		s.fatal(t, "got no response: %v", err)
 	}
 	_, schema := jsonBody(got.content())
-	switch status := got.StatusCode; {
+	status := got.StatusCode
+	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		s.fatal(t, "GET %s: got the status %d: the key is refused", target, status)
 	case status >= http.StatusBadGateway && status <= http.StatusGatewayTimeout:

@@ -50,7 +50,8 @@ func TestBroken(t *testing.T) {
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next, page := "", `[{"id": 1}]`
-		switch target := r.URL.String(); {
+		target := r.URL.String()
+		switch {
 		case status == 0 || r.Method == http.MethodPut:
 			panic(http.ErrAbortHandler)
 		case status != http.StatusOK || target == "/v1/books:count":
