@@ -57,7 +57,8 @@ fails: "petstore migrate" makes one.`,
 			return nil
 		},
 	}
-	addFlag(cmd.Flags(), &lifetime, parseLifetime, "expires-in", "the `duration` after which the key expires, such as 30d or 12h;\nelse never")
+	addFlag(cmd.Flags(), &lifetime, parseLifetime, "expires-in", "the `duration` after which the key expires, such "+
+		"as 30d or 12h;\nelse never")
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "allow the key to list and get pets, but not to add any")
 	return onStore(env, cmd)
 }

@@ -40,7 +40,7 @@ func main() {
 	os.Exit(run(server.UntilSignal(context.Background()), os.Args[1:], &environment{
 		variables:   variables,
 		stdout:      &server.Filter{Writer: os.Stdout},
-		stderr:      &server.Filter{Writer: os.Stderr, Limit: 2 << 10}, // as much as syslog accepts (RFC 5424, section 6.1)
+		stderr:      &server.Filter{Writer: os.Stderr, Limit: 2 << 10}, // as syslog accepts (RFC 5424, 6.1)
 		terminal:    isTerminal(os.Stderr),
 		interactive: isTerminal(os.Stdin) && isTerminal(os.Stdout) && isTerminal(os.Stderr),
 		root:        os.Geteuid() == 0,

@@ -75,23 +75,37 @@ signal stops the server at once.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&cfg.open.MustExist, "must-exist", false, "fail if there is no store, for example because its volume\nis not mounted")
-	flags.BoolVar(&cfg.open.RequireSync, "require-sync", false, "refuse to start unless PostgreSQL has a synchronous\nstandby and waits for it")
-	flags.StringVar(&cfg.addr, "addr", defaultAddr, "the `address` to listen on: HOST:PORT, or unix:PATH for a\nUnix socket; :0 takes any free port; omit it if systemd\npasses sockets")
-	addFlag(flags, &cfg.edge.PublicURL, parseURL, "public-url", "the `address` that clients use if there is a proxy in front,\nsuch as https://api.example.com/v1")
-	flags.StringVar(&cfg.server.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for HTTPS;\nread again when it changes")
+	flags.BoolVar(&cfg.open.MustExist, "must-exist", false, "fail if there is no store, for example because its "+
+		"volume\nis not mounted")
+	flags.BoolVar(&cfg.open.RequireSync, "require-sync", false, "refuse to start unless PostgreSQL has a "+
+		"synchronous\nstandby and waits for it")
+	flags.StringVar(&cfg.addr, "addr", defaultAddr, "the `address` to listen on: HOST:PORT, or unix:PATH for a\n"+
+		"Unix socket; :0 takes any free port; omit it if systemd\npasses sockets")
+	addFlag(flags, &cfg.edge.PublicURL, parseURL, "public-url", "the `address` that clients use if there is a "+
+		"proxy in front,\nsuch as https://api.example.com/v1")
+	flags.StringVar(&cfg.server.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for "+
+		"HTTPS;\nread again when it changes")
 	flags.StringVar(&cfg.server.KeyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
-	flags.DurationVar(&cfg.server.Drain, "drain", 5*time.Second, "how long to keep serving after SIGTERM, while /readyz\nfails and responses ask the clients to reconnect")
-	flags.IntVar(&cfg.server.MaxConnections, "max-connections", server.DefaultMaxConnections, "how many connections may be open; others wait")
-	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in flight, at most 75 % of them\nwith one key; as many may wait, and\nothers get 503")
-	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests per second each key may send; others get\n429; 0 for no limit")
-	addFlag(flags, &cfg.edge.TrustedProxies, parseNetworks, "trusted-proxies", "the `networks` of proxies whose X-Forwarded-For is trusted,\nsuch as 127.0.0.1,10.0.0.0/8; it always is on a Unix socket")
-	addFlag(flags, &cfg.edge.AllowOrigins, parseOrigins, "allow-origins", "the `origins` of web pages that may use the operations\n(CORS), such as https://app.example.com")
-	flags.StringVar(&cfg.adminAddr, "admin-addr", "", "the `address` of /metrics, /livez and /readyz, such as\n127.0.0.1:9090; empty for none")
-	flags.BoolVar(&cfg.server.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold\nsecrets; many connections may end a long one early")
+	flags.DurationVar(&cfg.server.Drain, "drain", 5*time.Second, "how long to keep serving after SIGTERM, while "+
+		"/readyz\nfails and responses ask the clients to reconnect")
+	flags.IntVar(&cfg.server.MaxConnections, "max-connections", server.DefaultMaxConnections, "how many "+
+		"connections may be open; others wait")
+	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in "+
+		"flight, at most 75 % of them\nwith one key; as many may wait, and\nothers get 503")
+	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests per second each key may send; others "+
+		"get\n429; 0 for no limit")
+	addFlag(flags, &cfg.edge.TrustedProxies, parseNetworks, "trusted-proxies", "the `networks` of proxies whose "+
+		"X-Forwarded-For is trusted,\nsuch as 127.0.0.1,10.0.0.0/8; it always is on a Unix socket")
+	addFlag(flags, &cfg.edge.AllowOrigins, parseOrigins, "allow-origins", "the `origins` of web pages that may use "+
+		"the operations\n(CORS), such as https://app.example.com")
+	flags.StringVar(&cfg.adminAddr, "admin-addr", "", "the `address` of /metrics, /livez and /readyz, such as\n"+
+		"127.0.0.1:9090; empty for none")
+	flags.BoolVar(&cfg.server.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can "+
+		"hold\nsecrets; many connections may end a long one early")
 	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info,\nwarn or error")
 	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and else\njson")
-	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 pets from memory, the same at every start, and\nlet any web page use them (CORS)")
+	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 pets from memory, the same at every start, and\n"+
+		"let any web page use them (CORS)")
 	return addStore(env, cmd)
 }
 
@@ -111,17 +125,22 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 		found   bool
 		message string
 	}{
-		{cfg.sandbox && ownStore, "--sandbox has its own store, in memory; omit --store, --must-exist and --require-sync, and their variables"},
+		{cfg.sandbox && ownStore, "--sandbox has its own store, in memory; omit --store, --must-exist and " +
+			"--require-sync, and their variables"},
 		{len(env.sockets) > 0 && isSet("addr"), "systemd passes a socket to listen on; omit --addr and its variable"},
 		{slices.Contains(env.sockets, nil), "systemd passes a socket that is not a stream"},
 		{cfg.server.Drain < 0, "--drain must not be negative"},
-		{(cfg.server.CertFile == "") != (cfg.server.KeyFile == ""), "set both --tls-cert and --tls-key: the files of a certificate and its private key"},
-		{min(connections, requests) < 1 || max(connections, requests) > 1e6, "--max-connections and --max-in-flight must be between 1 and 1000000"},
-		{rate != 0 && !(rate >= 0.01 && rate <= 1e6), "--rate-limit must be between 0.01 and 1000000, or 0 for no limit"}, // NaN, too
+		{(cfg.server.CertFile == "") != (cfg.server.KeyFile == ""), "set both --tls-cert and --tls-key: the files " +
+			"of a certificate and its private key"},
+		{min(connections, requests) < 1 || max(connections, requests) > 1e6, "--max-connections and " +
+			"--max-in-flight must be between 1 and 1000000"},
+		{rate != 0 && !(rate >= 0.01 && rate <= 1e6), "--rate-limit must be between 0.01 and 1000000, or 0 for no " +
+			"limit"}, // NaN, too
 		{!slices.Contains([]string{"auto", "text", "json"}, cfg.logFormat), "--log-format must be auto, text or json"},
 		{cfg.server.Profiles && cfg.adminAddr == "", "--pprof needs --admin-addr, where profiles are served"},
 		{cfg.open.RequireSync && !env.store.Server, "--require-sync needs a store whose server has standbys, such as PostgreSQL"},
-		{env.store.Volatile && !cfg.sandbox && noKey, "the memory store has no key, and none can be added later; set " + keysVariable},
+		{env.store.Volatile && !cfg.sandbox && noKey, "the memory store has no key, and none can be added later; " +
+			"set " + keysVariable},
 	} {
 		if wrong.found {
 			return misuse("%s", wrong.message)

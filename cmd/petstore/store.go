@@ -27,7 +27,8 @@ func addStore(env *environment, cmd *cobra.Command) *cobra.Command {
 func onStore(env *environment, cmd *cobra.Command) *cobra.Command {
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if env.store.Volatile {
-			return misuse("--store: the %s store exists only inside a server, which gets its keys from %s", env.store.Name, keysVariable)
+			return misuse("--store: the %s store exists only inside a server, which gets its keys from "+
+				"%s", env.store.Name, keysVariable)
 		}
 		context.AfterFunc(cmd.Context(), func() {
 			cause, _ := errors.AsType[server.Interrupted](context.Cause(cmd.Context()))
@@ -51,7 +52,7 @@ func oneArgument(cmd *cobra.Command, args []string) error {
 const restoreAdvice = "move the old store away with its servers stopped, mkdir old && mv FILES old/, " +
 	"and restore a backup with: petstore restore BACKUP STORE"
 
-// advice is for errors without an obvious fix. STORE stands for --store with its address, FILES for the files of a store.
+// advice is for errors without an obvious fix. STORE stands for --store with its address, FILES for its files.
 var advice = map[error]string{
 	db.ErrNone:          "check the address and that its volume is mounted, or make one with: petstore migrate STORE",
 	db.ErrOutdated:      "stop its servers, then run: petstore migrate STORE",
@@ -142,7 +143,8 @@ func checkOwner(path string, info os.FileInfo) error {
 		if u, err := user.LookupId(name); err == nil {
 			name = u.Username
 		}
-		return fmt.Errorf("%s belongs to the user %s: run this as that user, not as root, with petstore-run or runuser -u %s --", path, name, name)
+		return fmt.Errorf("%s belongs to the user %s: run this as that user, not as root, with petstore-run or "+
+			"runuser -u %s --", path, name, name)
 	}
 	if info.IsDir() && info.Mode()&0o022 != 0 && info.Mode()&os.ModeSticky == 0 {
 		return fmt.Errorf("%s may be changed by others than root: chmod go-w %s, or use another folder", path, path)

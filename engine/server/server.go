@@ -44,9 +44,9 @@ const (
 
 // Options configures a Server. All but Handler and Listeners may be zero.
 type Options struct {
-	Handler        http.Handler   // must set Connection: close if it leaves a body unread; hijacked connections are not counted
+	Handler        http.Handler   // must set Connection: close if it leaves a body unread
 	Listeners      []net.Listener // where Handler is served
-	MaxConnections int            // how many may be open, less if the process may not open as many files; others wait; 0 means DefaultMaxConnections
+	MaxConnections int            // open at a time, or as many as the process may have; 0 means DefaultMaxConnections
 	ReadTimeout    time.Duration  // for reading a request; each connection may hold MaxBody until then; 0 means 4 s
 	Drain          time.Duration  // how long to keep serving after SIGTERM or SIGHUP
 	Stopping       func()         // called when the server begins to stop; responses should then have Connection: close
