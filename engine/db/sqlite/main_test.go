@@ -163,6 +163,17 @@ func copyOf(t testing.TB, used string) string {
 	return path
 }
 
+// openErrors returns the errors of all that opens the database at path.
+func openErrors(t testing.TB, path string) []error {
+	t.Helper()
+	_, open := schema.Open(t.Context(), path, db.Options{MustExist: true})
+	read := schema.Read(t.Context(), path, nil)
+	_, verify := schema.Verify(t.Context(), path)
+	_, backup := schema.Backup(t.Context(), path, newPath(t), false)
+	_, restore := schema.Restore(t.Context(), newPath(t), path)
+	return []error{open, read, verify, backup, restore}
+}
+
 // backupOf returns the path of a backup that holds notes with these texts.
 func backupOf(t testing.TB, texts ...string) string {
 	t.Helper()

@@ -68,11 +68,9 @@ func TestOpenRejects(t *testing.T) {
 		in("empty"):            "there is no store at " + in("empty"),
 	} {
 		before, _ := os.ReadFile(path)
-		_, openErr := schema.Open(t.Context(), path, db.Options{MustExist: true})
-		_, verifyErr := schema.Verify(t.Context(), path)
-		for _, err := range []error{openErr, verifyErr} {
-			wantError(t, "Open, Verify", err, want)
-			wantError(t, "Open, Verify", err, path)
+		for _, err := range openErrors(t, path) {
+			wantError(t, path, err, want)
+			wantError(t, path, err, path)
 		}
 		if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
 			t.Errorf("%q: got the file changed, want it left alone", path)
@@ -135,10 +133,7 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	mustClose(t, d)
-	_, openErr := schema.Open(t.Context(), path, db.Options{})
-	readErr := schema.Read(t.Context(), path, nil)
-	_, verifyErr := schema.Verify(t.Context(), path)
-	for _, err := range []error{openErr, readErr, verifyErr} {
+	for _, err := range openErrors(t, path) {
 		if !errors.Is(err, db.ErrNewer) {
 			t.Errorf("a newer schema: got error %v, want ErrNewer", err)
 		}
@@ -233,11 +228,7 @@ func TestLogTaken(t *testing.T) {
 	path, l := killed(t)
 	must(t, os.Rename(path+"-wal", path+".away"))
 	wantUnchanged(t, path, func() {
-		_, openErr := schema.Open(t.Context(), path, db.Options{})
-		readErr := schema.Read(t.Context(), path, nil)
-		_, verifyErr := schema.Verify(t.Context(), path)
-		_, backupErr := schema.Backup(t.Context(), path, newPath(t), false)
-		for _, err := range []error{openErr, readErr, verifyErr, backupErr} {
+		for _, err := range openErrors(t, path) {
 			wantError(t, "without the log", err, path+"-wal was taken away")
 		}
 	})

@@ -13,7 +13,8 @@ import (
 	"example.com/petstore/engine/db"
 )
 
-// TestReading reads databases in every state. The database and its log stay as they are.
+// TestReading reads databases in every state and as nobody, who may lack permissions. The database and its
+// log stay as they are. An error names the file that cannot be opened.
 func TestReading(t *testing.T) {
 	closed := func(t *testing.T) string { return atRest(t, "a", "b", "c") }
 	inUse := func(t *testing.T) string {
@@ -28,23 +29,29 @@ func TestReading(t *testing.T) {
 		return path
 	}
 	backup := func(t *testing.T) string { return backupOf(t, "a", "b", "c") }
-	const denied, owner = "permission denied", "run this as its owner, chown it"
+	const denied, owner, folder = "permission denied", "run this as its owner, chown it", "/"
+	type modes map[string]os.FileMode // of the files by suffix, and of the folder
+	readOnly := modes{"": 0o444, logSuffix: 0o444, indexSuffix: 0o444, folder: 0o555}
 	for state, c := range map[string]struct {
-		make     func(t *testing.T) string
-		want     string // a number of notes, or an error
-		readOnly bool   // for everybody
-		other    bool   // the reader does not own the file
+		make  func(t *testing.T) string
+		want  string // a number of notes, or an error
+		modes modes  // nil if the reader is this user
+		other bool   // the reader does not own the file
 	}{
 		"in use":                {make: inUse, want: "4"},
 		"at rest":               {make: closed, want: "3"},
 		"killed":                {make: killed, want: "4"},
 		"killed, without index": {make: withoutIndex, want: "4"},
 		"backup":                {make: backup, want: "3"},
-		"at rest, read-only":    {make: closed, want: "3", readOnly: true},
-		"killed, read-only":     {make: withoutIndex, want: denied, readOnly: true},
-		"backup, read-only":     {make: backup, want: "3", readOnly: true},
-		"at rest, of another":   {make: closed, want: owner, other: true},
-		"backup, of another":    {make: backup, want: "3", other: true},
+		"at rest, read-only":    {make: closed, want: "3", modes: readOnly},
+		"killed, read-only":     {make: withoutIndex, want: denied, modes: readOnly},
+		"backup, read-only":     {make: backup, want: "3", modes: readOnly},
+		"at rest, of another":   {make: closed, want: owner, modes: modes{"": 0o444}, other: true},
+		"backup, of another":    {make: backup, want: "3", modes: modes{"": 0o444}, other: true},
+		"denied file":           {make: killed, want: "open %s: permission denied", modes: modes{"": 0}},
+		"denied log":            {make: killed, want: "open %s-wal: permission denied", modes: modes{logSuffix: 0}},
+		"denied index":          {make: killed, want: "open %s-shm: permission denied", modes: modes{indexSuffix: 0}},
+		"read-only folder":      {make: withoutIndex, want: "cannot be written to: permission denied", modes: modes{folder: 0o555}},
 	} {
 		for _, work := range []string{"list", "verify", "backup", "restore"} {
 			t.Run(state+"/"+work, func(t *testing.T) {
@@ -54,61 +61,34 @@ func TestReading(t *testing.T) {
 				}
 				path, target := c.make(t), newPath(t)
 				before, cmd := contents(t, path), child(t, nil, work, path, target)
-				if c.readOnly || c.other {
+				if c.modes != nil {
 					cmd.Env = append(cmd.Env, nobodyEnv+"=1")
 					_ = os.Chmod(filepath.Dir(target), 0o777)
 				}
 				for suffix := range before {
-					if c.readOnly || c.other {
-						_ = os.Chmod(path+suffix, 0o444)
-					}
-					if c.readOnly && os.Getuid() == 0 {
+					if c.modes != nil && !c.other {
 						_ = os.Chown(path+suffix, nobody, nobody)
 					}
 				}
-				if c.readOnly {
-					_ = os.Chmod(filepath.Dir(path), 0o555)
-					t.Cleanup(func() { _ = os.Chmod(filepath.Dir(path), 0o755) }) // to be removed
-				}
 				wantUnchanged(t, path, func() {
+					for suffix, mode := range c.modes {
+						name := path + suffix
+						if suffix == folder {
+							name = filepath.Dir(path)
+						}
+						_ = os.Chmod(name, mode)
+						defer os.Chmod(name, 0o700) // to be read and removed
+					}
 					out, err := cmd.CombinedOutput()
-					if !strings.Contains(string(out), c.want) || (err == nil) != (len(c.want) == 1) {
-						t.Errorf("got %s, error %v, want %s", out, err, c.want)
+					want := strings.ReplaceAll(c.want, "%s", path)
+					if !strings.Contains(string(out), want) || (err == nil) != (len(want) == 1) {
+						t.Errorf("got %s, error %v, want %s", out, err, want)
 					}
 				})
 				if got := contents(t, path); (state == "backup" || c.other) && len(got) != len(before) {
 					t.Errorf("got %d files, want the %d that were there", len(got), len(before))
 				}
 			})
-		}
-	}
-}
-
-// TestCannotOpen takes one file's or the folder's permissions away: the error names it, and no other cause.
-func TestCannotOpen(t *testing.T) {
-	for what, c := range map[string]struct{ suffix, want string }{
-		"file":   {"", "open %s: permission denied"},
-		"log":    {logSuffix, "open %s-wal: permission denied"},
-		"index":  {indexSuffix, "open %s-shm: permission denied"},
-		"folder": {"", "cannot be written to: permission denied"},
-	} {
-		path, _ := killed(t)
-		dir := filepath.Dir(path)
-		for _, name := range []string{dir, path, path + "-wal", path + "-shm"} {
-			_ = os.Chown(name, nobody, nobody)
-		}
-		if what == "folder" {
-			_ = os.Remove(path + "-shm") // SQLite would make it
-			_ = os.Chmod(dir, 0o555)
-			t.Cleanup(func() { _ = os.Chmod(dir, 0o755) }) // to be removed
-		} else {
-			_ = os.Chmod(path+c.suffix, 0)
-		}
-		cmd := child(t, nil, "list", path)
-		cmd.Env = append(cmd.Env, nobodyEnv+"=1")
-		out, err := cmd.CombinedOutput()
-		if want := strings.ReplaceAll(c.want, "%s", path); err == nil || !strings.Contains(string(out), want) {
-			t.Errorf("%s: got %s, error %v, want %q", what, out, err, want)
 		}
 	}
 }
@@ -194,21 +174,16 @@ func TestAltered(t *testing.T) {
 }
 
 func TestRestoreRejects(t *testing.T) {
-	dir := t.TempDir()
-	in := func(name string) string { return filepath.Join(dir, name) }
-	mustWrite(t, in("lone-wal"), "acknowledged writes")
-	sqlOn(t, in("songs"), "CREATE TABLE songs (title TEXT)")
-	sqlOn(t, in("blank"), "PRAGMA user_version = 1")
+	blank := newPath(t)
+	sqlOn(t, blank, "PRAGMA user_version = 1")
 	for from, want := range map[string]string{
-		in("songs"): "belongs to another program and was not changed",
-		in("blank"): "it has no index notes_by_text, no table notes, no table tags",
-		in("none"):  "the backup cannot be read",
-		in("lone"):  "the backup cannot be read",
+		blank:      "it has no index notes_by_text, no table notes, no table tags",
+		newPath(t): "the backup cannot be read",
 	} {
 		path := newPath(t)
 		_, err := schema.Restore(t.Context(), path, from)
 		wantError(t, from, err, want)
-		if errors.Is(err, db.ErrNone) || errors.Is(err, db.ErrLoneLog) { // the advice is about the store to make
+		if errors.Is(err, db.ErrNone) { // the advice is about the store to make
 			t.Errorf("%s: got error %v, want no error of the store", from, err)
 		}
 		if files := contents(t, path); len(files) > 1 || files[lockSuffix] != "" { // no lock if the backup cannot be opened

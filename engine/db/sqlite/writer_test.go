@@ -14,17 +14,6 @@ import (
 	"example.com/petstore/engine/fault"
 )
 
-// whileWriting runs test in a bubble, with a database that is busy with a write until it is released.
-func whileWriting(t *testing.T, test func(t *testing.T, d *DB, release func())) {
-	synctest.Test(t, func(t *testing.T) {
-		d, held := open(t, newPath(t)), make(chan struct{})
-		go func() { _ = d.Write(t.Context(), func(Conn) error { <-held; return nil }) }()
-		synctest.Wait()
-		test(t, d, func() { close(held) })
-		mustClose(t, d)
-	})
-}
-
 // A caller whose turn comes waits for one that has just been answered, and both share a commit. It waits
 // 2 ms for one that does not come back.
 func TestCallersComeBack(t *testing.T) {
@@ -91,55 +80,47 @@ func TestJobFails(t *testing.T) {
 	}
 }
 
-// TestBatchSize has one more caller waiting than a batch may have.
-func TestBatchSize(t *testing.T) {
-	whileWriting(t, func(t *testing.T, d *DB, release func()) {
-		var wg sync.WaitGroup
-		for range 129 {
-			wg.Go(func() { mustCreate(t, d, "a") })
-		}
-		synctest.Wait()
-		release()
-		wg.Wait()
-		if commits := d.commits.Load(); commits != 3 {
-			t.Errorf("got %d commits, want 3: of the first write, of 128 others and of the last", commits)
-		}
-	})
-}
-
-// TestContextEnds ends the context of calls that wait for the writer, the queue or a reader, and of a statement.
-func TestContextEnds(t *testing.T) {
-	whileWriting(t, func(t *testing.T, d *DB, release func()) {
+// TestWaiting ends the context of calls that wait in the queue, for a place in it and for a reader, and of a
+// statement. With the first of them, one caller more waits than a batch may have.
+func TestWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, held := open(t, newPath(t)), make(chan struct{})
+		defer mustClose(t, d)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // the bubble's
 		defer cancel()
 		var inTime, late sync.WaitGroup
-		inTime.Go(func() { mustCreate(t, d, "in time") })
-		errs := make([]error, maxBatch+2) // more than the queue holds
-		for i := range errs {
-			late.Go(func() { _, errs[i] = create(ctx, d, "late") })
+		inTime.Go(func() { must(t, d.Write(t.Context(), func(Conn) error { <-held; return nil })) })
+		synctest.Wait()
+		var errs [4]error
+		late.Go(func() { _, errs[0] = create(ctx, d, "late") })
+		synctest.Wait()
+		for range 128 {
+			inTime.Go(func() { mustCreate(t, d, "in time") })
 		}
+		synctest.Wait()
+		late.Go(func() { _, errs[1] = create(ctx, d, "late") })
 		var used []Conn
 		for range d.readers {
 			used = append(used, <-d.idle)
 		}
-		pingErr := d.Ping(ctx)
+		errs[2] = d.Ping(ctx)
 		late.Wait()
 		for _, conn := range used {
 			d.idle <- conn
 		}
-		readErr := d.Read(t.Context(), func(conn Conn) error {
+		errs[3] = d.Read(t.Context(), func(conn Conn) error {
 			_, err := conn.Stmt(selectNotes).QueryContext(ctx)
 			return err
 		})
-		for i, err := range append(errs, pingErr, readErr) {
+		for i, err := range errs {
 			if fault.KindOf(err) != fault.Unavailable || !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("call %d: got error %v, want unavailable, because the context has ended", i, err)
 			}
 		}
-		release()
+		close(held)
 		inTime.Wait()
-		if got := len(walk(t, d)); got != 1 {
-			t.Errorf("got %d notes, want the one in time", got)
+		if commits, stored := d.commits.Load(), len(walk(t, d)); commits != 3 || stored != 128 {
+			t.Errorf("got %d commits of %d notes, want 3 of the 128 in time", commits, stored)
 		}
 	})
 }
