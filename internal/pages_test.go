@@ -218,3 +218,13 @@ func TestLimits(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitsOfValues compares the limits of values in the document with those of limits.txt. The suite
+// tests only limits that are there, and one that is taken out breaks no client.
+func TestLimitsOfValues(t *testing.T) {
+	limit := regexp.MustCompile(`pattern: .*|(multipleOf|(exclusive)?[Mm](ax|in)(imum|Items|Length|Properties)): *[^,}\n]+`)
+	got := strings.Join(limit.FindAllString(text("openapi.yaml"), -1), "\n") + "\n"
+	if got != text("internal/limits.txt") {
+		t.Errorf("openapi.yaml has other limits than limits.txt; if that is meant, write there:\n%s", got)
+	}
+}
