@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/x509"
@@ -101,32 +100,29 @@ func startServer(ts *testscript.TestScript, _ bool, args []string) {
 	defer out.Close()
 	log, err := os.Create(ts.MkAbs("serve.err"))
 	ts.Check(err)
+	defer log.Close()
 	cmd := exec.Command(service.Name, append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)...)
-	cmd.Dir, cmd.Stdout = ts.MkAbs("."), out
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), out, log
 	cmd.Env = append(os.Environ(), "GOGC=", keysVariable+"="+ts.Getenv(keysVariable), "PETSTORE_STORE="+ts.Getenv("PETSTORE_STORE"))
-	stderr, err := cmd.StderrPipe()
-	ts.Check(err)
 	ts.Check(cmd.Start())
-	lines := bufio.NewScanner(io.TeeReader(stderr, log))
-	var match []string
-	for match == nil {
-		if !lines.Scan() {
-			ts.Fatalf("the server did not start: %s", ts.ReadFile("serve.err"))
-		}
-		match = servingLine.FindStringSubmatch(lines.Text())
-	}
-	ts.Setenv("URL", match[1])
-	ts.Setenv("ADDR", match[2])
 	ended := make(chan struct{})
 	go func() {
-		for lines.Scan() {
-		}
 		_ = cmd.Wait() // shutdown checks the exit status
-		_ = log.Close()
 		close(ended)
 	}()
 	ts.Defer(func() { _ = cmd.Process.Kill(); <-ended })
 	*ts.Value("server").(*process) = process{cmd, ended}
+	var match []string
+	for match == nil {
+		select {
+		case <-ended:
+			ts.Fatalf("the server did not start: %s", ts.ReadFile("serve.err"))
+		case <-time.After(10 * time.Millisecond):
+			match = servingLine.FindStringSubmatch(ts.ReadFile("serve.err"))
+		}
+	}
+	ts.Setenv("URL", match[1])
+	ts.Setenv("ADDR", match[2])
 }
 
 func shutdown(ts *testscript.TestScript, fails bool, _ []string) {
@@ -192,8 +188,8 @@ func runHere(ctx context.Context, args string, env environment) (status int, std
 	return status, out.String()
 }
 
-// TestLastWord checks the messages of a command that cannot know whether it created a key, and of
-// one that a signal interrupts.
+// TestLastWord checks the messages of a command that cannot know whether it created a key, of one
+// that a signal interrupts, and of one that gets no answer.
 func TestLastWord(t *testing.T) {
 	t.Parallel()
 	env := new(environment)
@@ -208,4 +204,7 @@ func TestLastWord(t *testing.T) {
 	if got != 130 || !strings.HasPrefix(stderr, "petstore: interrupted: ") {
 		t.Errorf("interrupted: got %d, %s, want 130", got, stderr)
 	}
+	l := httptest.NewUnstartedServer(nil).Listener // nothing accepts
+	defer l.Close()
+	wantHealth(t, l.Addr().String(), 1, "Client.Timeout exceeded")
 }

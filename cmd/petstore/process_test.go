@@ -30,7 +30,7 @@ import (
 )
 
 // giveUp limits how long a test waits for what hangs.
-const giveUp = 10 * time.Second
+const giveUp = 8 * time.Second
 
 // limit fails a test that hangs.
 func limit(t *testing.T) {
@@ -71,30 +71,21 @@ func wantHealth(t *testing.T, addr string, status int, want string) {
 func TestProcess(t *testing.T) {
 	t.Parallel()
 	var addrs []string
-	var files []*os.File
-	for range 2 {
-		l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		file, err := l.File()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close()
-		addrs, files = append(addrs, l.Addr().String()), append(files, file)
-	}
-	wantHealth(t, addrs[0], 1, "Client.Timeout exceeded")  // nothing accepts
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // or the server ignores it, too, under nohup
 	// LISTEN_PID is the server's, because exec does not change it.
 	cmd := shell(t, "LISTEN_PID=$$ LISTEN_FDS=2 exec petstore serve --store memory: --drain 1h")
-	cmd.Env, cmd.ExtraFiles = append(os.Environ(), keysVariable+"="+program.Key), files
+	cmd.Env = append(os.Environ(), keysVariable+"="+program.Key)
+	for range 2 {
+		l := example.Must(net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))
+		addrs, cmd.ExtraFiles = append(addrs, l.Addr().String()), append(cmd.ExtraFiles, example.Must(l.File()))
+		_ = l.Close() // the file stays open
+	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // or the server ignores it, too, under nohup
 	log, err := cmd.StderrPipe()
 	if err := errors.Join(err, cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
-	for _, addr := range addrs {
+	for i, addr := range addrs {
+		_ = cmd.ExtraFiles[i].Close() // only the server accepts
 		wantHealth(t, addr, 0, "")
 	}
 	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
