@@ -77,7 +77,7 @@ func TestAttack(t *testing.T) {
 func measure(t *testing.T, a attack, certificates string) {
 	addr := program.FreeAddress(t)
 	// The attack ends with the program, which needs most memory with TLS.
-	cmd := program.Serve(t, nil, addr, "--store", "memory:", "--tls-cert", certificates+"/cert.pem", "--tls-key", certificates+"/key.pem")
+	p := program.Serve(t, addr, "--store", "memory:", "--tls-cert", certificates+"/cert.pem", "--tls-key", certificates+"/key.pem")
 	c := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: insecure,
 		MaxConnsPerHost: 1, // a second one might have to wait until some of the attacker's close
@@ -107,7 +107,7 @@ func measure(t *testing.T, a attack, certificates string) {
 		send(http.StatusCreated, "POST", "", example.Body())
 		held = max(held, queued(addr))
 	}
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Pid))
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")
 	example.Must(fmt.Sscan(rest, &peak))
 	peak <<= 10 // from KiB

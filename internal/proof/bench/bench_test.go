@@ -87,8 +87,8 @@ func random(all []string) string { return strings.TrimSpace(all[rand.IntN(len(al
 
 // server is one that is measured.
 type server struct {
-	addr    string
-	process *os.Process
+	*program.Process
+	addr string
 }
 
 // BenchmarkPetstore prints what a request costs petstore, compared with the other server.
@@ -127,27 +127,20 @@ func BenchmarkPetstore(b *testing.B) {
 
 // start starts petstore and the other servers, and fills their stores.
 func start(b *testing.B, newAddress func() string) (servers []server) {
-	run := func(gogc string, command func(addr, store string) *exec.Cmd) {
-		addr := program.FreeAddress(b)
-		cmd := command(addr, newAddress())
+	null := example.Must(os.OpenFile(os.DevNull, os.O_WRONLY, 0))
+	for i, gogc := range []string{"", "250", "100"} { // petstore, and the other server with its setting and Go's
+		addr, store := program.FreeAddress(b), newAddress()
+		petstore := []string{"serve", "--addr", addr, "--store", store, "--log-format", "json"}
+		cmd := exec.Command("../../../.bin/petstore", petstore...)
+		switch {
+		case i > 0 && *beside != "":
+			cmd, gogc = exec.Command(*beside, petstore...), ""
+		case i > 0:
+			cmd = exec.Command(os.Args[0], "-test.run=^TestPeer$", "-test.timeout=0", "-peer="+addr, "-store="+store)
+		}
 		cmd.Env = append(os.Environ(), "GOGC="+gogc, "PETSTORE_API_KEYS="+program.Key)
-		program.Start(b, cmd, addr)
-		servers = append(servers, server{addr, cmd.Process})
-	}
-	petstore := func(binary string) func(addr, store string) *exec.Cmd {
-		return func(addr, store string) *exec.Cmd {
-			return exec.Command(binary, "serve", "--addr", addr, "--store", store, "--log-format", "json")
-		}
-	}
-	run("", petstore("../../../.bin/petstore"))
-	for _, gogc := range []string{"250", "100"} { // petstore's setting, and Go's default
-		if *beside != "" {
-			run("", petstore(*beside))
-			continue
-		}
-		run(gogc, func(addr, store string) *exec.Cmd {
-			return exec.Command(os.Args[0], "-test.run=^TestPeer$", "-test.timeout=0", "-peer="+addr, "-store="+store)
-		})
+		cmd.Stdout, cmd.Stderr = null, null
+		servers = append(servers, server{program.Start(b, cmd, addr), addr})
 	}
 	var fills sync.WaitGroup
 	for _, s := range servers {
@@ -225,7 +218,7 @@ func saturate(b *testing.B, s server, file string) float64 {
 
 // cpuTime returns the seconds of the processor that a server has used.
 func cpuTime(b *testing.B, s server) float64 {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Pid))
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.Pid))
 	if err != nil {
 		b.Fatal(err)
 	}

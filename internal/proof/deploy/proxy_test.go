@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -32,7 +31,7 @@ func TestContract(t *testing.T) {
 	other := run(t, petstore, "keys", "create", "other", "--store", store)
 	proxy := startNginx(t, replica)
 	url := "https://" + proxy.https + "/v1"
-	program.Serve(t, t.Output(), replica, "--store", store, "--public-url", url)
+	program.Serve(t, replica, "--store", store, "--public-url", url)
 	run(t, "env", "URL="+url, "SSL_CERT_FILE="+proxy.certificate, "KEY="+program.Key, "OTHER_KEY="+other, "READ_ONLY_KEY="+reader,
 		"go", "test", "-count=1", "-run", "TestContract", "./internal/proof/contract")
 }
@@ -41,7 +40,7 @@ func TestContract(t *testing.T) {
 func TestOwnErrors(t *testing.T) {
 	t.Parallel()
 	replica := socket(t)
-	program.Serve(t, t.Output(), replica, "--store", "memory:")
+	program.Serve(t, replica, "--store", "memory:")
 	proxy := startNginx(t, replica)
 	run(t, "bash", "-e", "internal/proof/deploy/testdata/nginx.sh", proxy.https, proxy.http, proxy.log)
 }
@@ -53,9 +52,9 @@ func TestRollingRestart(t *testing.T) {
 	store := program.NewStore(t)
 	replicas := []string{socket(t), socket(t)}
 	url := "https://" + startNginx(t, replicas...).https
-	var running []*exec.Cmd
+	var running []*program.Process
 	for _, replica := range replicas {
-		running = append(running, program.Serve(t, t.Output(), replica, "--store", store, "--log-level", "warn"))
+		running = append(running, program.Serve(t, replica, "--store", store, "--log-level", "warn"))
 	}
 	var clients sync.WaitGroup
 	var ended atomic.Bool
@@ -81,11 +80,11 @@ func TestRollingRestart(t *testing.T) {
 	}
 	for i, replica := range replicas {
 		more()
-		if err := errors.Join(running[i].Process.Signal(syscall.SIGTERM), running[i].Wait()); err != nil {
+		if err := running[i].Stop(); err != nil {
 			t.Errorf("after SIGTERM: got %v, want exit status 0", err)
 		}
 		more()
-		program.Serve(t, t.Output(), replica, "--store", store, "--log-level", "warn")
+		program.Serve(t, replica, "--store", store, "--log-level", "warn")
 	}
 	more()
 	ended.Store(true)
@@ -209,9 +208,7 @@ http {
 	if err := os.WriteFile(dir+"/nginx.conf", []byte(conf), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	nginx := exec.Command("nginx", "-p", dir, "-c", dir+"/nginx.conf")
-	nginx.Stdout, nginx.Stderr = t.Output(), t.Output()
-	program.Start(t, nginx, p.https)
+	program.Start(t, exec.Command("nginx", "-p", dir, "-c", dir+"/nginx.conf"), p.https)
 	return p
 }
 

@@ -2,7 +2,9 @@
 package program
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -96,35 +99,65 @@ func Send(ctx context.Context, c *http.Client, method, url, body string, header 
 	return response.StatusCode, string(received), err
 }
 
-// Serve runs .bin/petstore for a package of internal/proof until the test ends, and returns once
-// it listens at addr. The program accepts Key unless PETSTORE_API_KEYS is set. log may be nil.
-func Serve(t testing.TB, log io.Writer, addr string, args ...string) *exec.Cmd {
+// Process is a program that runs until the test ends.
+type Process struct {
+	*os.Process
+	ended chan error // gets the result of Wait
+}
+
+// Stop sends SIGTERM, and returns how the program ended.
+func (p *Process) Stop() error {
+	defer time.AfterFunc(20*time.Second, func() { _ = p.Kill() }).Stop()
+	return errors.Join(p.Signal(syscall.SIGTERM), <-p.ended)
+}
+
+// Serve runs .bin/petstore for a package of internal/proof, and returns once it listens at addr.
+// The program accepts Key unless PETSTORE_API_KEYS is set.
+func Serve(t testing.TB, addr string, args ...string) *Process {
 	t.Helper()
 	cmd := exec.Command("../../../.bin/petstore", append([]string{"serve", "--addr", addr}, args...)...)
 	cmd.Env = append([]string{"PETSTORE_API_KEYS=" + Key}, os.Environ()...)
-	cmd.Stdout, cmd.Stderr = log, log
-	Start(t, cmd, addr)
-	return cmd
+	return Start(t, cmd, addr)
 }
 
-// Start runs a program until the test ends, and returns once it listens at addr, HOST:PORT or unix:PATH.
-func Start(t testing.TB, cmd *exec.Cmd, addr string) {
+// Start runs a program, and returns once it listens at addr, HOST:PORT or unix:PATH. If the test
+// fails, it logs the end of what the program printed, unless cmd has another use for it.
+func Start(t testing.TB, cmd *exec.Cmd, addr string) *Process {
 	t.Helper()
+	var out bytes.Buffer
+	if cmd.Stdout == nil && cmd.Stderr == nil {
+		cmd.Stdout, cmd.Stderr = &out, &out
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	p := &Process{cmd.Process, make(chan error, 1)}
+	go func() {
+		p.ended <- cmd.Wait()
+		close(p.ended)
+	}()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()
+		_ = p.Kill() // it may have ended
+		for range p.ended {
+		}
+		if t.Failed() {
+			t.Logf("%s printed:\n%s", cmd, out.Bytes()[max(0, out.Len()-4<<10):])
+		}
 	})
 	network, address := server.Network(addr)
 	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(10 * time.Millisecond) {
 		if conn, err := net.Dial(network, address); err == nil {
 			_ = conn.Close()
-			return
+			return p
+		}
+		select {
+		case err := <-p.ended:
+			t.Fatalf("%s ended before it listened: %v", cmd, err)
+		default:
 		}
 	}
 	t.Fatalf("nothing listens at %s", addr)
+	return nil
 }
 
 // FreeAddress returns an address with a free port, below the ephemeral ports.
