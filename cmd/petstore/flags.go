@@ -102,8 +102,7 @@ func fixedKeys(variables map[string]string) ([]string, error) {
 	for i, key := range fixed {
 		if len(key) < 16 || !edge.IsBearerToken(key) {
 			return nil, misuse("%s: key %d of %d is invalid: a key must be at least 16 characters of A-Z a-z 0-9 - "+
-				". _ ~ + / with = only at its end",
-				source, i+1, len(fixed))
+				". _ ~ + / with = only at its end", source, i+1, len(fixed))
 		}
 	}
 	return fixed, nil

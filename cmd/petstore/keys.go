@@ -39,7 +39,7 @@ func keysCreateCommand(env *environment) *cobra.Command {
 The key cannot be shown again. NAME says who uses it. If there is no store, create
 fails: "petstore migrate" makes one.`,
 		Example: `  petstore keys create "nightly job" --expires-in 30d`,
-		Args:    oneArgument,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			k, token, err := keys.New(service.KeyPrefix, args[0], readOnly, time.Now(), lifetime)
 			if err != nil {
@@ -57,8 +57,7 @@ fails: "petstore migrate" makes one.`,
 			return nil
 		},
 	}
-	addFlag(cmd.Flags(), &lifetime, parseLifetime, "expires-in", "the `duration` after which the key expires, such "+
-		"as 30d or 12h;\nelse never")
+	addFlag(cmd.Flags(), &lifetime, parseLifetime, "expires-in", "expire after this `duration`, such as 30d or 12h")
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "allow the key to list and get pets, but not to add any")
 	return onStore(env, cmd)
 }
@@ -88,7 +87,7 @@ func keysRevokeCommand(env *environment) *cobra.Command {
 	return onStore(env, &cobra.Command{
 		Use:   "revoke ID|NAME",
 		Short: "Revoke the key with an ID, or the only active key with a name",
-		Args:  oneArgument,
+		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			return changeKey(ctx, env, "revoked", func(s keys.Store) error {

@@ -74,38 +74,32 @@ signal stops the server at once.`,
 			return serve(cmd.Context(), env, &cfg)
 		},
 	}
-	flags := cmd.Flags()
-	flags.BoolVar(&cfg.open.MustExist, "must-exist", false, "fail if there is no store, for example because its "+
-		"volume\nis not mounted")
-	flags.BoolVar(&cfg.open.RequireSync, "require-sync", false, "refuse to start unless PostgreSQL has a "+
-		"synchronous\nstandby and waits for it")
+	flags, srv, web := cmd.Flags(), &cfg.server, &cfg.edge
+	flags.BoolVar(&cfg.open.MustExist, "must-exist", false, "fail if there is no store, rather than make one")
+	flags.BoolVar(&cfg.open.RequireSync, "require-sync", false, "refuse to start unless PostgreSQL waits for a\nstandby")
 	flags.StringVar(&cfg.addr, "addr", defaultAddr, "the `address` to listen on: HOST:PORT, or unix:PATH for a\n"+
 		"Unix socket; :0 takes any free port; omit it if systemd\npasses sockets")
-	addFlag(flags, &cfg.edge.PublicURL, parseURL, "public-url", "the `address` that clients use if there is a "+
-		"proxy in front,\nsuch as https://api.example.com/v1")
-	flags.StringVar(&cfg.server.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for "+
-		"HTTPS;\nread again when it changes")
-	flags.StringVar(&cfg.server.KeyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
-	flags.DurationVar(&cfg.server.Drain, "drain", 5*time.Second, "how long to keep serving after SIGTERM, while "+
-		"/readyz\nfails and responses ask the clients to reconnect")
-	flags.IntVar(&cfg.server.MaxConnections, "max-connections", server.DefaultMaxConnections, "how many "+
-		"connections may be open; others wait")
-	flags.IntVar(&cfg.edge.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "how many requests may be in "+
-		"flight, at most 75 % of them\nwith one key; as many may wait, and\nothers get 503")
-	flags.Float64Var(&cfg.edge.RateLimit, "rate-limit", 0, "how many requests per second each key may send; others "+
-		"get\n429; 0 for no limit")
-	addFlag(flags, &cfg.edge.TrustedProxies, parseNetworks, "trusted-proxies", "the `networks` of proxies whose "+
+	addFlag(flags, &web.PublicURL, parseURL, "public-url", "the `address` that clients use if there is a proxy in "+
+		"front,\nsuch as https://api.example.com/v1")
+	flags.StringVar(&srv.CertFile, "tls-cert", "", "the `file` of a certificate and its chain (PEM), for HTTPS;\n"+
+		"read again when it changes")
+	flags.StringVar(&srv.KeyFile, "tls-key", "", "the `file` of the private key of --tls-cert (PEM)")
+	flags.DurationVar(&srv.Drain, "drain", 5*time.Second, "how long to keep serving after SIGTERM, while /readyz\n"+
+		"fails and responses ask the clients to reconnect")
+	flags.IntVar(&srv.MaxConnections, "max-connections", server.DefaultMaxConnections, "open connections; others wait")
+	flags.IntVar(&web.MaxInFlight, "max-in-flight", edge.DefaultMaxInFlight, "requests in flight, at most 75 % of "+
+		"them with one key;\nas many may wait, and others get 503")
+	flags.Float64Var(&web.RateLimit, "rate-limit", 0, "requests per second of each key; others get 429; 0 for\nno limit")
+	addFlag(flags, &web.TrustedProxies, parseNetworks, "trusted-proxies", "the `networks` of proxies whose "+
 		"X-Forwarded-For is trusted,\nsuch as 127.0.0.1,10.0.0.0/8; it always is on a Unix socket")
-	addFlag(flags, &cfg.edge.AllowOrigins, parseOrigins, "allow-origins", "the `origins` of web pages that may use "+
-		"the operations\n(CORS), such as https://app.example.com")
-	flags.StringVar(&cfg.adminAddr, "admin-addr", "", "the `address` of /metrics, /livez and /readyz, such as\n"+
-		"127.0.0.1:9090; empty for none")
-	flags.BoolVar(&cfg.server.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can "+
-		"hold\nsecrets; many connections may end a long one early")
+	addFlag(flags, &web.AllowOrigins, parseOrigins, "allow-origins", "the `origins` of web pages that may use the "+
+		"operations\n(CORS), such as https://app.example.com")
+	flags.StringVar(&cfg.adminAddr, "admin-addr", "", "the `address` of /metrics and probes, such as 127.0.0.1:9090")
+	flags.BoolVar(&srv.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold\n"+
+		"secrets; many connections may end a long one early")
 	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info,\nwarn or error")
 	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and else\njson")
-	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve 300 pets from memory, the same at every start, and\n"+
-		"let any web page use them (CORS)")
+	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve the same 300 pets from memory, also to web pages (CORS)")
 	return addStore(env, cmd)
 }
 
@@ -125,20 +119,18 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 		found   bool
 		message string
 	}{
-		{cfg.sandbox && ownStore, "--sandbox has its own store, in memory; omit --store, --must-exist and " +
-			"--require-sync, and their variables"},
+		{cfg.sandbox && ownStore, "--sandbox has its own store; omit --store, --must-exist and --require-sync, and their " +
+			"variables"},
 		{len(env.sockets) > 0 && isSet("addr"), "systemd passes a socket to listen on; omit --addr and its variable"},
 		{slices.Contains(env.sockets, nil), "systemd passes a socket that is not a stream"},
 		{cfg.server.Drain < 0, "--drain must not be negative"},
-		{(cfg.server.CertFile == "") != (cfg.server.KeyFile == ""), "set both --tls-cert and --tls-key: the files " +
-			"of a certificate and its private key"},
+		{(cfg.server.CertFile == "") != (cfg.server.KeyFile == ""), "set both --tls-cert and --tls-key"},
 		{min(connections, requests) < 1 || max(connections, requests) > 1e6, "--max-connections and " +
 			"--max-in-flight must be between 1 and 1000000"},
-		{rate != 0 && !(rate >= 0.01 && rate <= 1e6), "--rate-limit must be between 0.01 and 1000000, or 0 for no " +
-			"limit"}, // NaN, too
+		{rate != 0 && !(rate >= 0.01 && rate <= 1e6), "--rate-limit must be 0, or between 0.01 and 1000000"}, // NaN, too
 		{!slices.Contains([]string{"auto", "text", "json"}, cfg.logFormat), "--log-format must be auto, text or json"},
 		{cfg.server.Profiles && cfg.adminAddr == "", "--pprof needs --admin-addr, where profiles are served"},
-		{cfg.open.RequireSync && !env.store.Server, "--require-sync needs a store whose server has standbys, such as PostgreSQL"},
+		{cfg.open.RequireSync && !env.store.Server, "--require-sync needs a store with standbys, such as PostgreSQL"},
 		{env.store.Volatile && !cfg.sandbox && noKey, "the memory store has no key, and none can be added later; " +
 			"set " + keysVariable},
 	} {
@@ -199,10 +191,7 @@ func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) 
 		done()
 		err = errors.Join(err, background.Wait()) // before the store is closed
 	}()
-	base, docs := cfg.edge.URL+handler.Base(), handler.DocsPath()
-	if docs != "" {
-		docs = cfg.edge.URL + docs
-	}
+	base := cfg.edge.URL + handler.Base()
 	switch {
 	case cfg.sandbox:
 		err = fillSandbox(working, env, st, base)
@@ -212,8 +201,8 @@ func serve(ctx context.Context, env *environment, cfg *serveConfig) (err error) 
 	if err != nil {
 		return err
 	}
-	env.logger.Info("serving", "address", base, "docs", docs, "socket", cfg.server.Listeners[0].Addr().String(),
-		"store", env.store.String(), "version", version)
+	env.logger.Info("serving", "address", base, "docs", handler.DocsURL(),
+		"socket", cfg.server.Listeners[0].Addr().String(), "store", env.store.String(), "version", version)
 	env.serving = true
 	return srv.Run(ctx)
 }

@@ -21,7 +21,7 @@ func backupCommand(env *environment) *cobra.Command {
 Servers may keep writing. FILE appears only when it is complete, checked and on
 disk. If there is no store, backup fails.`,
 		Example: "  petstore backup --store sqlite:/srv/pets.db petstore-$(date +%F).db",
-		Args:    oneArgument,
+		Args:    cobra.ExactArgs(1),
 	}
 	force := cmd.Flags().Bool("force", false, "replace FILE if it exists")
 	return onFile(env, cmd, env.stderr, "backed up", func(file string) (db.Report, error) {
@@ -39,7 +39,7 @@ The copy is checked: if restore fails, there is no store. New identifiers far ex
 the backup's.`,
 		Example: `  mkdir old && mv /srv/pets.db /srv/pets.db-wal /srv/pets.db-shm old/
   petstore restore --store sqlite:/srv/pets.db petstore-2026-11-21.db`,
-		Args: oneArgument,
+		Args: cobra.ExactArgs(1),
 	}
 	return onFile(env, cmd, env.stderr, "restored", func(file string) (db.Report, error) {
 		return sqlite.Schema.Restore(cmd.Context(), env.store.Path(), file)

@@ -27,8 +27,8 @@ func addStore(env *environment, cmd *cobra.Command) *cobra.Command {
 func onStore(env *environment, cmd *cobra.Command) *cobra.Command {
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if env.store.Volatile {
-			return misuse("--store: the %s store exists only inside a server, which gets its keys from "+
-				"%s", env.store.Name, keysVariable)
+			return misuse("--store: the %s store exists only inside a server, which gets its keys from %s",
+				env.store.Name, keysVariable)
 		}
 		context.AfterFunc(cmd.Context(), func() {
 			cause, _ := errors.AsType[server.Interrupted](context.Cause(cmd.Context()))
@@ -38,15 +38,6 @@ func onStore(env *environment, cmd *cobra.Command) *cobra.Command {
 		return refuseRoot(env, env.store.Path())
 	}
 	return addStore(env, cmd)
-}
-
-// oneArgument requires one argument, whose name follows that of the command in cmd.Use.
-func oneArgument(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		_, name, _ := strings.Cut(cmd.Use, " ")
-		return fmt.Errorf("got %d arguments, want one: %s", len(args), name)
-	}
-	return nil
 }
 
 const restoreAdvice = "move the old store away with its servers stopped, mkdir old && mv FILES old/, " +

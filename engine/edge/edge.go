@@ -136,8 +136,13 @@ func New(document *Document, service Service, o Options) (*Handler, error) {
 // Base returns the path below which the operations are, such as /v1.
 func (h *Handler) Base() string { return h.document.Base }
 
-// DocsPath returns the path of the documentation page, or "" without one.
-func (h *Handler) DocsPath() string { return h.docsPath }
+// DocsURL returns the URL of the documentation page at Options.URL, or "" without one.
+func (h *Handler) DocsURL() string {
+	if h.docsPath == "" {
+		return ""
+	}
+	return h.options.URL + h.docsPath
+}
 
 // Stopping makes /readyz fail and responses close their connections.
 func (h *Handler) Stopping() { h.stopping.Store(true) }
