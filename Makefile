@@ -140,7 +140,7 @@ breaking: ## fail if openapi.yaml breaks clients of the specification or of the 
 	mkdir -p .bin && git show "$$tag:openapi.yaml" >.bin/released.yaml && $(BREAKING) .bin/released.yaml openapi.yaml
 
 contract: ## test the service, or the server at URL (with or without /v1) with KEY, against the contract
-	go test -count=1 $(if $(URL),-run TestContract) ./internal/proof/contract
+	cd $(CONTRACT) && go test -count=1 $(if $(URL),-run TestContract)
 
 fuzz: ## send random bodies to the decoder for FUZZTIME (30s)
 	go test -run '^$$' -fuzz FuzzBody -fuzztime $(FUZZTIME) ./engine/edge
