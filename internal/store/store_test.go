@@ -1,11 +1,9 @@
 package store_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"regexp"
 	"slices"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/fault"
 	"example.com/petstore/engine/keys"
 	"example.com/petstore/internal/pets"
@@ -24,26 +23,6 @@ import (
 	"example.com/petstore/internal/store/memory"
 	"example.com/petstore/internal/store/storetest"
 )
-
-// gather returns the value of every metric by its name and labels; for a histogram, its count.
-func gather(t *testing.T, reg *prometheus.Registry) map[string]float64 {
-	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := map[string]float64{}
-	for _, f := range families {
-		for _, m := range f.Metric {
-			name := f.GetName()
-			for _, l := range m.Label {
-				name += " " + l.GetValue()
-			}
-			values[name] = m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
-		}
-	}
-	return values
-}
 
 // failing is a store with a metric of its own, which returns err from Pet.
 type failing struct {
@@ -66,7 +45,7 @@ func TestObserve(t *testing.T) {
 	s, reg := observedStore(nil)
 	calls := float64(len(storetest.Fixture{}.EveryMethod(t.Context(), t, s)))
 	var measured []string
-	for name, n := range gather(t, reg) {
+	for name, n := range dbtest.Metrics(t, reg) {
 		if call, ok := strings.CutPrefix(name, "store_call_duration_seconds "); ok {
 			measured, calls = append(measured, call), calls-n
 		}
@@ -80,7 +59,7 @@ func TestObserve(t *testing.T) {
 	} {
 		s, reg := observedStore(err)
 		_, _ = s.Pet(t.Context(), 1)
-		got := gather(t, reg)
+		got := dbtest.Metrics(t, reg)
 		want := map[string]float64{"store_call_duration_seconds get": 1, "own": 0}
 		for _, call := range measured {
 			want["store_failures_total "+call+" unavailable"], want["store_failures_total "+call+" internal"] = 0, 0
@@ -115,8 +94,8 @@ func TestForgetIdempotencyKeys(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour-1)
 		defer cancel()
 		s := &forgetting{results: []any{1000, 1, 0, 1000, io.EOF, io.EOF, 0}}
-		var log bytes.Buffer
-		store.Background(ctx, s, slog.New(slog.NewTextHandler(&log, nil)))
+		log, logger := dbtest.NewLog()
+		store.Background(ctx, s, logger)
 		var want []string
 		for _, hour := range []int{1, 1, 1, 2, 2, 3, 4} { // a bubble begins at midnight
 			want = append(want, fmt.Sprintf("168h0m0s at 0%d:00:00", hour))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"strings"
 	"syscall"
@@ -18,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/semaphore"
 
+	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/fault"
 )
 
@@ -75,9 +75,7 @@ func TestParse(t *testing.T) {
 		"postgres://db1/notes?sslmode=verify-full":                                                           "32 1m0s 1s []",
 	} {
 		c, err := Schema{}.parse(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(t, err)
 		if got := fmt.Sprint(c.MaxConns, c.MaxConnIdleTime, c.ConnConfig.ConnectTimeout, unverified(address, c.ConnConfig)); got != want {
 			t.Errorf("%s: got %s, want %s", address, got, want)
 		}
@@ -86,8 +84,8 @@ func TestParse(t *testing.T) {
 
 // TestLineage checks which servers are rejected, and that each reason is logged once.
 func TestLineage(t *testing.T) {
-	var log strings.Builder
-	l := lineage{logger: slog.New(slog.NewTextHandler(&log, nil)), newest: map[string]position{}}
+	log, logger := dbtest.NewLog()
+	l := lineage{logger: logger, newest: map[string]position{}}
 	at := func(system, timeline string, flushed uint64) session {
 		return session{system: system, position: position{timeline, flushed}}
 	}
@@ -113,7 +111,7 @@ func TestLineage(t *testing.T) {
 		}
 	}
 	if got := strings.Count(log.String(), "level=WARN"); got != 5 {
-		t.Errorf("got %d warnings, want one for each of 5 reasons: %s", got, &log)
+		t.Errorf("got %d warnings, want one for each of 5 reasons: %s", got, log)
 	}
 }
 
@@ -153,9 +151,7 @@ func TestUnreachable(t *testing.T) {
 		dials, dial := 0, func() error { return io.EOF }
 		config.ConnConfig.DialFunc = func(context.Context, string, string) (net.Conn, error) { dials++; return nil, dial() }
 		pool, err := pgxpool.NewWithConfig(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(t, err)
 		d := &DB{pool: pool, reads: semaphore.NewWeighted(1)}
 		fails := func(what string, call func() error, want fault.Kind, least, most time.Duration) {
 			t.Helper()

@@ -4,13 +4,13 @@ package postgres
 
 import (
 	"context"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/db/postgres/pgtest"
 	"example.com/petstore/engine/fault"
 )
@@ -32,14 +32,14 @@ func TestFaultUnderLoad(t *testing.T) {
 			rejects(t, standby.Address("postgres"), "the server is a standby")
 			address := among(primary, standby)
 			d, quiet := mustOpen(t, address), mustOpen(t, address)
-			l := pgtest.Load(t, d.insert)
+			l := dbtest.Load(t, d.insert)
 			l.Read(t, d.list) // of the same process: another one may read the old primary
 			quiet.mustInsert(t)
 			l.Wait(t, 300)
 			fault(t, primary)
 			standby.Promote(t)
 			l.Wait(t, 300)
-			l.Check(t, standby.Address("postgres"), "notebook.notes", "text")
+			l.Check(t, mustOpen(t, standby.Address("postgres")).list)
 			if _, err := quiet.insert(t.Context(), "quiet", true); err != nil { // its idle connection leads nowhere
 				t.Errorf("a client that was idle: got error %v", err)
 			}
@@ -47,13 +47,13 @@ func TestFaultUnderLoad(t *testing.T) {
 	}
 }
 
-// TestOldPrimary promotes a standby while the primary keeps running. The old primary gets no writes
-// once a process has seen the new one, nor from a process that starts.
+// TestOldPrimary promotes a standby while the primary keeps running. The old primary gets no writes once
+// a process has seen the new one, nor from a process that starts, also if it hides its timeline.
 func TestOldPrimary(t *testing.T) {
 	t.Parallel()
 	old, primary := pgtest.Pair(t)
 	both := among(old, primary)
-	log, logger := newLog()
+	log, logger := dbtest.NewLog()
 	d := mustOpen(t, both, logger)
 	d.mustInsert(t)
 	primary.Promote(t)
@@ -72,6 +72,19 @@ func TestOldPrimary(t *testing.T) {
 	}
 	mustOpen(t, old.Address("postgres")).mustCount(t, 1) // a process that starts accepts it
 	mustOpen(t, primary.Address("postgres")).mustCount(t, 6)
+
+	const ann = "CREATE ROLE ann LOGIN IN ROLE pg_read_all_data, pg_write_all_data"
+	pgtest.Exec(t, old.Address("postgres"), ann, "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+	pgtest.Exec(t, primary.Address("postgres"), ann)
+	log.Reset()
+	asAnn := func(address string) string { return strings.Replace(address, "postgres@", "ann@", 1) }
+	mustOpen(t, asAnn(old.Address("postgres")), logger).mustCount(t, 1)
+	mustOpen(t, asAnn(both), logger).mustInsert(t)
+	mustOpen(t, primary.Address("postgres")).mustCount(t, 7)
+	text := log.String()
+	if strings.Count(text, "level=INFO") != 1 || strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "its timeline cannot be read") {
+		t.Errorf("got the log %s, want one INFO, and one WARN about the timeline", text)
+	}
 }
 
 // TestOutage checks that calls fail with Unavailable while the only server is down. A read does
@@ -84,16 +97,15 @@ func TestOutage(t *testing.T) {
 	server.Kill()
 	_, readErr := d.count(t.Context()) // on the connection that is open
 	_ = d.Ping(t.Context())
-	if got, found := figures(t, d)["postgres_sync"]; found {
+	if got, found := dbtest.Metrics(t, d)["postgres_sync"]; found {
 		t.Errorf("got postgres_sync %v, want none while it is unknown", got)
 	}
 	short, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, cutOff := d.insert(short, "Call Ann", true)
 	for _, err := range []error{readErr, cutOff} {
-		if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "connection refused") {
-			t.Errorf("got error %v (%v), want Unavailable, with the cause", err, fault.KindOf(err))
-		}
+		dbtest.WantKind(t, "without a server", err, fault.Unavailable)
+		dbtest.WantError(t, "without a server", err, "connection refused")
 	}
 	server.Run(t)
 	d.mustInsert(t)
@@ -102,23 +114,19 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestSync ends the wait for a standby that does not exist. The server may then report success, but
-// the outcome is unknown. The store's tests repeat such writes.
+// TestSync cancels the wait for a standby that does not exist. The server then reports success, but the
+// outcome is unknown. The store's tests repeat such writes.
 func TestSync(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	address := server.Address("postgres")
 	d := mustOpen(t, address)
 	server.Configure(t, "synchronous_standby_names", "absent")
-	for _, end := range []string{"pg_cancel_backend", "pg_terminate_backend"} {
-		done := make(chan error, 1)
-		go func() { _, err := d.insert(t.Context(), end, false); done <- err }()
-		pgtest.Eventually(t, "a wait for the standby", func() bool { return pgtest.EndSync(t, address, end, "%") })
-		if err := <-done; err == nil || fault.KindOf(err) != fault.Internal {
-			t.Errorf("insert, %s: got error %v (%v), want Internal", end, err, fault.KindOf(err))
-		}
-	}
-	d.mustCount(t, 2)
+	done := make(chan error, 1)
+	go func() { _, err := d.insert(t.Context(), "Call Ann", false); done <- err }()
+	dbtest.Eventually(t, "a wait for the standby", func() bool { return pgtest.CancelSync(t, address, "%") })
+	dbtest.WantKind(t, "insert", <-done, fault.Internal)
+	d.mustCount(t, 1)
 }
 
 // TestSlow checks that a slow read does not keep writes from their connections, nor a write reads.
@@ -131,9 +139,7 @@ func TestSlow(t *testing.T) {
 		err := c.slow(t.Context(), func(ctx context.Context, _ *pgx.Conn) error {
 			short, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
-			if err := c.slow(short, nothing); fault.KindOf(err) != fault.Unavailable {
-				t.Errorf("another one: got error %v (%v), want Unavailable", err, fault.KindOf(err))
-			}
+			dbtest.WantKind(t, "another one", c.slow(short, nothing), fault.Unavailable)
 			return c.other(ctx, nothing)
 		})
 		if err != nil {
@@ -141,7 +147,7 @@ func TestSlow(t *testing.T) {
 		}
 	}
 	_ = d.Write(t.Context(), func(context.Context, *pgx.Conn) error {
-		if got := figures(t, d); got["postgres_connections"] != 2 || got["postgres_connections_in_use"] != 1 {
+		if got := dbtest.Metrics(t, d); got["postgres_connections"] != 2 || got["postgres_connections_in_use"] != 1 {
 			t.Errorf("got %v, want 2 connections, of which 1 is in use", got)
 		}
 		return nil
@@ -170,32 +176,10 @@ func TestHosts(t *testing.T) {
 
 	// One name with several addresses, of which one leads nowhere, as that of localhost.
 	config, err := notebook.parse(primary.Address("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(t, err)
 	config.ConnConfig.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"127.0.0.9", "127.0.0.1"}, nil }
 	if found, err := d.find(t.Context(), config.ConnConfig); err != nil || found != primary.Host() {
 		t.Errorf("got host %v, error %v, want %s", found, err, primary.Host())
-	}
-}
-
-// TestUnseen has an old primary that hides its timeline, which is used only if no other timeline was seen.
-func TestUnseen(t *testing.T) {
-	t.Parallel()
-	old, primary := pgtest.Pair(t)
-	log, logger := newLog()
-	mustOpen(t, among(old, primary)).mustInsert(t)
-	pgtest.Exec(t, old.Address("postgres"), "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC", "CREATE ROLE ann LOGIN IN ROLE pg_read_all_data, pg_write_all_data")
-	asAnn := func(address string) string { return strings.Replace(address, "postgres@", "ann@", 1) }
-	primary.Promote(t)
-	pgtest.Exec(t, primary.Address("postgres"), "GRANT EXECUTE ON FUNCTION pg_control_system() TO ann", "CHECKPOINT")
-	old.Configure(t, "synchronous_standby_names", "")
-	mustOpen(t, asAnn(old.Address("postgres")), logger).mustCount(t, 1)
-	mustOpen(t, asAnn(among(old, primary)), logger).mustInsert(t)
-	mustOpen(t, primary.Address("postgres")).mustCount(t, 2)
-	text := log.String()
-	if strings.Count(text, "level=INFO") != 1 || strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "its timeline cannot be read") {
-		t.Errorf("got the log %s, want one INFO, and one WARN about the timeline", text)
 	}
 }
 
@@ -207,7 +191,7 @@ func TestTwoPrimaries(t *testing.T) {
 	higher := former.Standby(t)
 	d := mustOpen(t, former.Address("postgres"))
 	d.mustInsert(t)
-	pgtest.Eventually(t, "both standbys", func() bool {
+	dbtest.Eventually(t, "both standbys", func() bool {
 		return pgtest.Query[bool](t, former.Address("postgres"), "SELECT count(*) = 2 AND bool_and(replay_lsn = pg_current_wal_lsn()) FROM pg_stat_replication")
 	})
 	former.Kill()
@@ -215,16 +199,15 @@ func TestTwoPrimaries(t *testing.T) {
 	higher.Promote(t)
 	mustOpen(t, higher.Address("postgres")).mustInsert(t)
 	pgtest.Exec(t, higher.Address("postgres"), "CREATE TABLE more AS SELECT generate_series(1, 10000)", "CHECKPOINT")
-	log, logger := newLog()
+	log, logger := dbtest.NewLog()
 	two := mustOpen(t, among(lower, higher), logger)
 	two.mustCount(t, 2)
 	if text := log.String(); strings.Count(text, "level=ERROR") != 1 || !strings.Contains(text, lower.Host()) || !strings.Contains(text, higher.Host()) {
 		t.Errorf("got the log %s, want one ERROR with both hosts", text)
 	}
 	higher.Kill()
-	if _, err := two.count(t.Context()); err == nil || !strings.Contains(err.Error(), "its log ends before") {
-		t.Errorf("a read when only the lower is left: got error %v", err)
-	}
+	_, err := two.count(t.Context())
+	dbtest.WantError(t, "a read when only the lower is left", err, "its log ends before")
 }
 
 // among returns the address of a database on one of several servers.
@@ -234,10 +217,4 @@ func among(servers ...*pgtest.Server) string {
 		hosts = append(hosts, s.Host())
 	}
 	return strings.Replace(servers[0].Address("postgres"), hosts[0], strings.Join(hosts, ","), 1)
-}
-
-// newLog returns a logger, and what it writes.
-func newLog() (*strings.Builder, *slog.Logger) {
-	var log strings.Builder
-	return &log, slog.New(slog.NewTextHandler(&log, nil))
 }

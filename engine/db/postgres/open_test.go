@@ -19,9 +19,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/db/postgres/pgtest"
 	"example.com/petstore/engine/fault"
 )
@@ -70,11 +70,11 @@ func TestCheck(t *testing.T) {
 		says("OpenReader"+params, readErr, read)
 		strict, strictErr := notebook.Open(t.Context(), address+params, db.Options{RequireSync: true})
 		says("Open with RequireSync"+params, strictErr, cmp.Or(write, sync))
-		if err == nil && (figures(t, opened)["postgres_sync"] == 1) != (sync == "") {
-			t.Errorf("%s: got the metrics %v", params, figures(t, opened))
+		if err == nil && (dbtest.Metrics(t, opened)["postgres_sync"] == 1) != (sync == "") {
+			t.Errorf("%s: got the metrics %v", params, dbtest.Metrics(t, opened))
 		}
-		if strictErr == nil && figures(t, strict)["postgres_sync_required"] != 1 {
-			t.Errorf("%s, with RequireSync: got the metrics %v", params, figures(t, strict))
+		if strictErr == nil && dbtest.Metrics(t, strict)["postgres_sync_required"] != 1 {
+			t.Errorf("%s, with RequireSync: got the metrics %v", params, dbtest.Metrics(t, strict))
 		}
 	}
 	opens("", "", `synchronous_standby_names is ""`, "")
@@ -88,9 +88,8 @@ func TestCheck(t *testing.T) {
 	for _, setting := range []string{"fsync", "full_page_writes"} {
 		server.Configure(t, setting, "off")
 		opens("", setting+" is off", "", "")
-		if _, err = d.insert(t.Context(), "Call Ann", false); fault.KindOf(err) != fault.Unavailable {
-			t.Errorf("insert: got error %v (%v), want Unavailable", err, fault.KindOf(err))
-		}
+		_, err = d.insert(t.Context(), "Call Ann", false)
+		dbtest.WantKind(t, "insert", err, fault.Unavailable)
 		says("insert", err, setting+" is off")
 		d.mustCount(t, 0)
 		server.Configure(t, setting, "on")
@@ -104,22 +103,6 @@ func TestCheck(t *testing.T) {
 	opens("&client_min_messages=error", "", "client_min_messages error", "")
 }
 
-// figures returns the metrics of d by their names.
-func figures(t *testing.T, d *DB) map[string]float64 {
-	t.Helper()
-	reg := prometheus.NewPedanticRegistry()
-	reg.MustRegister(d)
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]float64{}
-	for _, f := range families {
-		all[f.GetName()] = f.GetMetric()[0].GetGauge().GetValue()
-	}
-	return all
-}
-
 // TestRole uses a role with settings and a limit of its own, and changes its password in a file.
 func TestRole(t *testing.T) {
 	t.Parallel()
@@ -128,9 +111,7 @@ func TestRole(t *testing.T) {
 	address := strings.Replace(owner, "postgres@", "ann@", 1) + "&passfile=" + file
 	change := func(password string) {
 		pgtest.Exec(t, owner, "ALTER ROLE ann PASSWORD '"+password+"'")
-		if err := os.WriteFile(file, []byte("*:*:*:ann:"+password+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		dbtest.Must(t, os.WriteFile(file, []byte("*:*:*:ann:"+password+"\n"), 0o600))
 	}
 	pgtest.Exec(t, owner, "CREATE ROLE ann LOGIN", "CREATE SCHEMA notebook AUTHORIZATION ann", // who may create no other
 		"ALTER ROLE ann SET DateStyle = 'German'", "ALTER ROLE ann SET client_encoding = 'EUC_JP'",
@@ -151,9 +132,7 @@ func TestRole(t *testing.T) {
 		d.mustInsert(t)
 	}
 	pgtest.Exec(t, owner, "ALTER SCHEMA notebook RENAME TO gone")
-	if err := d.Ping(t.Context()); fault.KindOf(err) != fault.Unavailable {
-		t.Errorf("Ping without the schema: got error %v, want Unavailable", err)
-	}
+	dbtest.WantKind(t, "Ping without the schema", d.Ping(t.Context()), fault.Unavailable)
 }
 
 // TestMigrate goes up with one more migration, which takes longer than the server allows a
@@ -167,7 +146,7 @@ func TestMigrate(t *testing.T) {
 		Data: []byte("-- +goose Up\nALTER TABLE notebook.notes ADD stars int;\nSELECT pg_sleep(1.1);\n" +
 			"SELECT 1 / (current_setting('idle_in_transaction_session_timeout') = '30s')::int;\n"),
 	}
-	log, logger := newLog()
+	log, logger := dbtest.NewLog()
 	for _, c := range []struct {
 		schema   Schema
 		from, to int64
@@ -259,12 +238,13 @@ func (d *DB) count(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// list returns the identifiers of all notes by their texts.
-func (d *DB) list(ctx context.Context) (ids map[string]int64, err error) {
+// list returns all notes by their texts.
+func (d *DB) list(ctx context.Context) (rows dbtest.Rows, err error) {
 	err = d.Read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, "SELECT json_object_agg(text, id) FROM notebook.notes WHERE text LIKE 'row %'").Scan(&ids)
+		return c.QueryRow(ctx, `SELECT json_object_agg(text, ids) FROM (SELECT text, array_agg(id) AS ids
+			FROM notebook.notes WHERE text LIKE 'row %' GROUP BY text) AS rows`).Scan(&rows)
 	})
-	return ids, err
+	return rows, err
 }
 
 func (d *DB) mustInsert(t *testing.T) {

@@ -19,7 +19,7 @@ var (
 		}},
 		Tables: []string{"books"},
 	}
-	insertBook  = books.Statement("INSERT INTO books (title) VALUES (?)")
+	insertBook  = books.Statement("INSERT INTO books (title) VALUES (?) RETURNING id")
 	selectTitle = books.Statement("SELECT title FROM books WHERE id = ?")
 )
 
@@ -36,13 +36,7 @@ func Example() {
 	}
 	defer d.Close()
 	var id int64
-	err = d.Write(ctx, func(conn sqlite.Conn) error {
-		result, err := conn.Stmt(insertBook).Exec("Emma")
-		if err == nil {
-			id, err = result.LastInsertId()
-		}
-		return err
-	})
+	err = d.Write(ctx, func(conn sqlite.Conn) error { return conn.Stmt(insertBook).QueryRow("Emma").Scan(&id) })
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -14,9 +14,8 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/db/dbtest"
 )
 
 const firstVersion = `-- +goose Up
@@ -38,12 +37,7 @@ var (
 	selectTags  = schema.Statement("SELECT name FROM tags")
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must, wantError = dbtest.Must, dbtest.WantError
 
 // limited returns the error of f. If f takes long, because a lock or a signal is missing, it ends the tests.
 func limited(f func() error) error {
@@ -87,20 +81,14 @@ func (l ledger) check(t testing.TB, path string) int {
 	return len(stored)
 }
 
-func read(ctx context.Context, d *DB) (all ledger, err error) {
-	err = limited(func() error {
-		return d.Read(ctx, func(conn Conn) (err error) {
+func walk(t testing.TB, d *DB) (all ledger) {
+	t.Helper()
+	must(t, limited(func() error {
+		return d.Read(t.Context(), func(conn Conn) (err error) {
 			all, err = notesIn(conn)
 			return err
 		})
-	})
-	return all, err
-}
-
-func walk(t testing.TB, d *DB) ledger {
-	t.Helper()
-	all, err := read(t.Context(), d)
-	must(t, err)
+	}))
 	return all
 }
 
@@ -189,13 +177,6 @@ func mustBackup(t testing.TB, path, to string) db.Report {
 	return r
 }
 
-func wantError(t testing.TB, what string, err error, want string) {
-	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("%s: got error %v, want %q in it", what, err, want)
-	}
-}
-
 // wantNotes checks that the file is sound and holds n notes.
 func wantNotes(t testing.TB, path string, n int64) {
 	t.Helper()
@@ -248,21 +229,6 @@ func wantUnchanged(t testing.TB, path string, f func()) {
 	if !maps.Equal(after, before) {
 		t.Errorf("%s: got the files changed, want them as they were", path)
 	}
-}
-
-// gauge returns the value of a metric of the database, or 0 if there is none.
-func gauge(t testing.TB, d *DB, name string) float64 {
-	t.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(d)
-	families, err := registry.Gather()
-	must(t, err)
-	for _, f := range families {
-		if f.GetName() == name {
-			return f.Metric[0].GetGauge().GetValue()
-		}
-	}
-	return 0
 }
 
 // sqlOn runs SQL on a file as another tool would.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"testing/fstest"
 
 	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/fault"
 )
 
@@ -191,19 +191,19 @@ func TestReplacedFile(t *testing.T) {
 			}
 			switch first {
 			case "read":
-				_, _ = read(t.Context(), d)
+				_ = d.Read(t.Context(), func(conn Conn) error { _, err := notesIn(conn); return err })
 			case "Ping":
 				wantError(t, what+": Ping", d.Ping(t.Context()), want)
 			}
 			if first != "Close" {
 				_, err := create(t.Context(), d, "after")
 				wantError(t, what+": create", err, want)
-				if len(d.Failed()) != 1 || fault.KindOf(err) != fault.Internal || gauge(t, d, "sqlite_damaged") != 0 {
+				if len(d.Failed()) != 1 || fault.KindOf(err) != fault.Internal || dbtest.Metrics(t, d)["sqlite_damaged"] != 0 {
 					t.Fatalf("%s: got %d failures, error %v, want one, internal, and no damage", what, len(d.Failed()), err)
 				}
 				wantError(t, what+": Failed", <-d.Failed(), want)
 				for range d.readers { // the file that is there now must not be touched
-					_, _ = read(t.Context(), d)
+					_ = d.Read(t.Context(), func(conn Conn) error { _, err := notesIn(conn); return err })
 				}
 			}
 			if err := d.Close(); (err != nil) != (first == "Close" && !strings.HasSuffix(what, " removed")) { // it is told once
@@ -259,8 +259,8 @@ func TestDamage(t *testing.T) {
 	damageLeaf(t, path, "tags")
 	for what, call := range map[string]func(*DB, context.Context, func(Conn) error) error{"read": (*DB).Read, "write": (*DB).Write} {
 		d := open(t, path)
-		var log strings.Builder
-		d.logger = slog.New(slog.NewTextHandler(&log, nil))
+		log, logger := dbtest.NewLog()
+		d.logger = logger
 		err := call(d, t.Context(), func(conn Conn) error { return conn.Stmt(selectTags).QueryRow().Scan(new(string)) })
 		wantError(t, what, err, "malformed")
 		_, err = create(t.Context(), d, "late")
@@ -269,7 +269,7 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s: got error %v, want unavailable: nothing was done", what, err)
 		}
 		must(t, d.Ping(t.Context()))
-		if failures, damaged := len(d.Failed()), gauge(t, d, "sqlite_damaged"); failures > 0 || damaged != 1 || len(walk(t, d)) != 1 {
+		if failures, damaged := len(d.Failed()), dbtest.Metrics(t, d)["sqlite_damaged"]; failures > 0 || damaged != 1 || len(walk(t, d)) != 1 {
 			t.Errorf("%s: got %d failures, damaged %v, notes %v, want 0, 1 and one note", what, failures, damaged, walk(t, d))
 		}
 		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `level=ERROR msg="the database is damaged"`) {

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/db/dbtest"
 )
 
 // TestReading reads databases in every state and as nobody, who may lack permissions. The database and its
@@ -159,8 +159,8 @@ func TestAltered(t *testing.T) {
 		for _, err := range []error{r.Altered, verifyErr, restoreErr} {
 			wantError(t, statement, err, db.ErrAltered.Error()+": it has "+c.differs)
 		}
-		var log strings.Builder
-		d, err := schema.Open(t.Context(), path, db.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		log, logger := dbtest.NewLog()
+		d, err := schema.Open(t.Context(), path, db.Options{Logger: logger})
 		if c.refused != "" {
 			wantError(t, statement, err, c.refused)
 			continue

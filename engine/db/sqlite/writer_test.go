@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/fault"
 )
 
@@ -130,12 +131,12 @@ func TestFull(t *testing.T) {
 	d := open(t, newPath(t))
 	_, _ = d.writer.Exec("PRAGMA max_page_count = 1") // or as many as there are
 	_, err := create(t.Context(), d, strings.Repeat("x", 10_000))
-	if full := gauge(t, d, "sqlite_disk_full"); fault.KindOf(err) != fault.Unavailable || full != 1 {
+	if full := dbtest.Metrics(t, d)["sqlite_disk_full"]; fault.KindOf(err) != fault.Unavailable || full != 1 {
 		t.Errorf("got error %v and sqlite_disk_full %v, want unavailable and 1", err, full)
 	}
 	_, _ = d.writer.Exec("PRAGMA max_page_count = 1000")
 	mustCreate(t, d, "a")
-	if full, stored := gauge(t, d, "sqlite_disk_full"), len(walk(t, d)); full != 0 || stored != 1 {
+	if full, stored := dbtest.Metrics(t, d)["sqlite_disk_full"], len(walk(t, d)); full != 0 || stored != 1 {
 		t.Errorf("got sqlite_disk_full %v and %d notes after a write, want 0 and 1", full, stored)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/db/postgres/pgtest"
 	"example.com/petstore/engine/fault"
 	"example.com/petstore/engine/keys"
@@ -143,7 +144,7 @@ func TestSync(t *testing.T) {
 	server.Configure(t, "synchronous_standby_names", "absent")
 	cancel := func(statement string) {
 		t.Helper()
-		pgtest.Eventually(t, statement, func() bool { return pgtest.EndSync(t, address, "pg_cancel_backend", statement) })
+		dbtest.Eventually(t, statement, func() bool { return pgtest.CancelSync(t, address, statement) })
 	}
 	done := make(chan error, 1)
 	for statement, send := range map[string]func() error{
@@ -152,9 +153,7 @@ func TestSync(t *testing.T) {
 	} {
 		go func() { done <- send() }()
 		cancel(statement)
-		if err := <-done; err == nil || !strings.Contains(err.Error(), "the outcome of the write is unknown") {
-			t.Errorf("%s: got error %v, want an unknown outcome", statement, err)
-		}
+		dbtest.WantError(t, statement, <-done, "the outcome of the write is unknown")
 	}
 	if n := pgtest.Query[int](t, address, "SELECT count(*) FROM petstore.pets"); n != 1 {
 		t.Errorf("a create without a key: got %d pets, want 1", n)
@@ -179,9 +178,9 @@ func TestOperatorFaults(t *testing.T) {
 	storetest.Fill(t, s, 2)
 	pgtest.Exec(t, s.address, "SELECT setval("+sequence+", 1, false)")
 	for _, key := range []pets.IdempotencyKey{{}, once} {
-		if err := create(t.Context(), s, key); fault.KindOf(err) != fault.Internal || !strings.Contains(fmt.Sprint(err), "setval") {
-			t.Errorf("CreatePet with an identifier in use: got error %v (%v), want Internal with setval", err, fault.KindOf(err))
-		}
+		err := create(t.Context(), s, key)
+		dbtest.WantKind(t, "CreatePet with an identifier in use", err, fault.Internal)
+		dbtest.WantError(t, "CreatePet with an identifier in use", err, "setval")
 	}
 	if p := mustCreate(t, s, once); p.ID != 3 {
 		t.Errorf("CreatePet, then: got %v, want the id 3", p)

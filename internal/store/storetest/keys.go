@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/fault"
 	"example.com/petstore/engine/keys"
 	"example.com/petstore/internal/store"
@@ -49,7 +50,7 @@ func testKeys(t *testing.T, f Factory) {
 			t.Errorf("Key(%q): got %+v, error %v, want %+v", k.ID, got, err, k)
 		}
 	}
-	wantKind(t, "CreateKey with a used ID", s.CreateKey(t.Context(), newKey(young.ID, noon.Add(time.Hour))), fault.Internal)
+	dbtest.WantKind(t, "CreateKey with a used ID", s.CreateKey(t.Context(), newKey(young.ID, noon.Add(time.Hour))), fault.Internal)
 	for _, id := range []string{"", "00000000", "BBBBBBBB", "aaaaaaa", "aaaaaaaaa", "aaaaaaaa ", "%", "' OR '1'='1", "é"} {
 		_, err := s.Key(t.Context(), id)
 		_, revokeErr := s.RevokeKey(t.Context(), id, noon)

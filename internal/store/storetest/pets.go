@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/fault"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/pets"
@@ -26,7 +28,7 @@ func testCreatePet(t *testing.T, f Factory) {
 	last := all[len(all)-1].ID
 	for _, id := range []int64{0, -1, last + 1, math.MinInt64, pets.MaxID, pets.MaxID + 1, math.MaxInt64} {
 		_, err := s.Pet(t.Context(), id)
-		wantKind(t, fmt.Sprintf("Pet(%d)", id), err, fault.NotFound)
+		dbtest.WantKind(t, fmt.Sprintf("Pet(%d)", id), err, fault.NotFound)
 	}
 	wantAll(t, s, all)
 
@@ -44,7 +46,7 @@ func testCreatePet(t *testing.T, f Factory) {
 func wantRefused(t testing.TB, s store.Store, p pets.NewPet, key pets.IdempotencyKey, want fault.Kind) {
 	t.Helper()
 	pet, err := s.CreatePet(t.Context(), p, key)
-	wantKind(t, fmt.Sprintf("CreatePet(%s, %v)", text(p), key), err, want)
+	dbtest.WantKind(t, fmt.Sprintf("CreatePet(%s, %v)", text(p), key), err, want)
 	if !equal(pet, pets.Pet{}) {
 		t.Errorf("CreatePet(%s, %v): got %s with the error, want no pet", text(p), key, text(pet))
 	}
@@ -162,7 +164,7 @@ func testIdempotencyConcurrent(t *testing.T, f Factory) {
 			if err == nil {
 				same = append(same, made[i])
 			} else {
-				wantKind(t, "another pet with one key", err, fault.IdempotencyKeyReused)
+				dbtest.WantKind(t, "another pet with one key", err, fault.IdempotencyKeyReused)
 			}
 		}
 		if len(same) != want || slices.ContainsFunc(same, func(p pets.Pet) bool { return !equal(p, same[0]) }) {
@@ -206,4 +208,7 @@ func testForgetIdempotencyKeys(t *testing.T, f Factory) {
 	}
 	forget(time.Hour, 0)
 	forget(-time.Hour, 1)
+	batch := cmp.Or(f.Batch, 60)
+	forget(-25*time.Hour, batch)
+	forget(-25*time.Hour, 60-batch)
 }

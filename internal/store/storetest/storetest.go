@@ -3,14 +3,20 @@
 package storetest
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/fault"
+	"example.com/petstore/engine/keys"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store"
@@ -31,6 +37,9 @@ type Factory struct {
 	Remove func(t testing.TB, s store.Store, id int64)
 	Last   func(t testing.TB, s store.Store, id int64)
 	Age    func(t testing.TB, s store.Store, key pets.IdempotencyKey, by time.Duration)
+
+	// Batch is how many idempotency keys are forgotten at once, if less than 60.
+	Batch int
 }
 
 // Run tests the stores of f. The tests run in parallel.
@@ -70,6 +79,126 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// testLoad creates pets concurrently and walks over them meanwhile, then closes the store. Some
+// clients go away, at different moments: while their create waits, runs or is committed.
+func testLoad(t *testing.T, f Factory) {
+	s := f.open(t)
+	var closing atomic.Bool
+	var creates atomic.Int64
+	var names sync.Map // by the text of what was sent
+	create := func(ctx context.Context, name string, keyed bool) (int64, error) {
+		p, key := example.Named(name), pets.IdempotencyKey{KeyID: "mine", Key: name}
+		names.Store(text(p), name)
+		if !keyed {
+			key = pets.IdempotencyKey{}
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, time.Microsecond<<(creates.Add(1)%34)) // up to hours
+			defer cancel()
+		}
+		pet, err := s.CreatePet(ctx, p, key)
+		rejected := closing.Load() && fault.KindOf(err) == fault.Unavailable
+		if err != nil && ctx.Err() == nil && !rejected {
+			t.Errorf("CreatePet: got error %v, want none", err)
+		}
+		return pet.ID, err
+	}
+	list := func(s store.Store, q pets.ListQuery) func(context.Context) (dbtest.Rows, error) {
+		q.Limit = 17
+		return func(context.Context) (dbtest.Rows, error) {
+			rows := dbtest.Rows{}
+			for _, p := range mustWalk(t, s, q) {
+				name, _ := names.Load(text(p.NewPet))
+				rows[fmt.Sprint(name)] = append(rows[fmt.Sprint(name)], p.ID)
+			}
+			return rows, nil
+		}
+	}
+	l := dbtest.Load(t, create)
+	for _, q := range listQueries() {
+		if example.Selects(q, pets.Pet{NewPet: example.Pet()}) {
+			l.Read(t, list(s, q))
+		}
+	}
+	l.Wait(t, 100)
+	l.Check(t, list(s, pets.ListQuery{}))
+
+	l = dbtest.Load(t, create)
+	l.Wait(t, 50)
+	closing.Store(true)
+	must(t, s.Close())
+	if f.Reopen != nil {
+		l.Check(t, list(f.reopen(t, s), pets.ListQuery{}))
+	}
+}
+
+// Fixture is what EveryMethod needs in a store.
+type Fixture struct {
+	Pet pets.Pet
+	Key keys.Key
+}
+
+// NewFixture creates a Fixture in s.
+func NewFixture(t testing.TB, s store.Store) Fixture {
+	t.Helper()
+	return Fixture{mustCreate(t, s, example.Pet()), mustCreateKey(t, s, newKey("abcdefgh", noon))}
+}
+
+// EveryMethod calls every method of s but Failed and Close, and returns the errors.
+func (f Fixture) EveryMethod(ctx context.Context, t testing.TB, s store.Store) map[string]error {
+	errs := map[string]error{"Ping": s.Ping(ctx)}
+	_, errs["CreatePet"] = s.CreatePet(ctx, example.Pet(), pets.IdempotencyKey{})
+	_, errs["Pet"] = s.Pet(ctx, f.Pet.ID)
+	_, errs["Pets"] = s.Pets(ctx, pets.ListQuery{Limit: 1})
+	for filter, q := range example.Filters() {
+		q.Limit = 1
+		_, errs["Pets by "+filter] = s.Pets(ctx, q)
+	}
+	_, errs["ForgetIdempotencyKeys"] = s.ForgetIdempotencyKeys(ctx, -time.Hour)
+	errs["CreateKey"] = s.CreateKey(ctx, newKey("latelate", noon))
+	_, errs["Key"] = s.Key(ctx, f.Key.ID)
+	_, errs["Keys"] = s.Keys(ctx)
+	_, errs["RevokeKey"] = s.RevokeKey(ctx, f.Key.ID, noon)
+	errs["RecordKeyUse"] = s.RecordKeyUse(ctx, map[string]time.Time{f.Key.ID: noon})
+	for m := range reflect.TypeFor[store.Store]().Methods() {
+		if _, called := errs[m.Name]; !called && m.Name != "Failed" && m.Name != "Close" {
+			t.Errorf("EveryMethod does not call %s", m.Name)
+		}
+	}
+	return errs
+}
+
+// testClose calls every method with a canceled context, where it may do its work or nothing, and after Close.
+func testClose(t *testing.T, f Factory) {
+	s := f.open(t)
+	fixture := NewFixture(t, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	errs := fixture.EveryMethod(ctx, t, s)
+	for what, err := range errs {
+		if err != nil && !fault.ByCaller(err) {
+			dbtest.WantKind(t, what+" with an ended context", err, fault.Unavailable)
+		}
+	}
+	if errs["CreatePet"] != nil {
+		wantAll(t, s, []pets.Pet{fixture.Pet})
+	}
+	if errs["CreateKey"] != nil && errs["RevokeKey"] != nil && errs["RecordKeyUse"] != nil {
+		wantKeys(t, s, fixture.Key)
+	}
+	if err := s.Ping(t.Context()); err != nil {
+		t.Errorf("Ping: got error %v, want nil", err)
+	}
+	select {
+	case err := <-s.Failed():
+		t.Errorf("Failed: got %v, want nothing", err)
+	default:
+	}
+	concurrently(4, func(int) { must(t, s.Close()) })
+	for what, err := range fixture.EveryMethod(t.Context(), t, s) {
+		dbtest.WantKind(t, what+" after Close", err, fault.Unavailable)
 	}
 }
 
@@ -145,13 +274,6 @@ func wantAll(t testing.TB, s store.Store, want []pets.Pet) {
 	t.Helper()
 	if got := mustWalk(t, s, pets.ListQuery{Limit: 100}); !slices.EqualFunc(got, want, equal) {
 		t.Errorf("got %d pets %.2000s, want %d pets %.2000s", len(got), text(got), len(want), text(want))
-	}
-}
-
-func wantKind(t testing.TB, what string, err error, want fault.Kind) {
-	t.Helper()
-	if err == nil || fault.KindOf(err) != want {
-		t.Errorf("%s: got error %v (%v), want %v", what, err, fault.KindOf(err), want)
 	}
 }
 

@@ -20,9 +20,11 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"example.com/petstore/engine/db/dbtest"
 )
 
-// patience is how long a test waits for what will happen, also on a busy machine.
+// patience is how long a server may take to start or to answer, also on a busy machine.
 const patience = 2 * time.Minute
 
 // Server is a server on a port of its own. It is removed when the test ends.
@@ -58,7 +60,7 @@ func Pair(t testing.TB) (primary, standby *Server) {
 	primary = Start(t)
 	standby = primary.Standby(t)
 	primary.Configure(t, "synchronous_standby_names", "standby")
-	Eventually(t, "a synchronous standby", func() bool {
+	dbtest.Eventually(t, "a synchronous standby", func() bool {
 		return Query[bool](t, primary.Address("postgres"), "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
 	})
 	return primary, standby
@@ -88,9 +90,7 @@ auth_type = any
 pool_mode = transaction
 default_pool_size = 3
 `, s.port, p.port)
-	if err := os.WriteFile(filepath.Join(p.dir, "ini"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(t, os.WriteFile(filepath.Join(p.dir, "ini"), []byte(text), 0o644))
 	p.launch(t, p.Address("postgres")+"&default_query_exec_mode=simple_protocol", "pgbouncer", "ini")
 	return p
 }
@@ -101,9 +101,7 @@ func newServer(t testing.TB) *Server {
 	s.dir = s.tool(t, "mktemp", "-d", "-t", "pgtest-XXXXXX")
 	t.Cleanup(func() { s.Kill(); _ = os.RemoveAll(s.dir) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(t, err)
 	defer l.Close()
 	s.port = l.Addr().(*net.TCPAddr).Port
 	return s
@@ -147,9 +145,7 @@ func (s *Server) Run(t testing.TB) {
 func (s *Server) launch(t testing.TB, address, program string, args ...string) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(s.dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(t, err)
 	defer log.Close()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if s.ended() {
@@ -219,7 +215,7 @@ func (s *Server) Promote(t testing.TB) {
 func (s *Server) Configure(t testing.TB, name, value string) {
 	t.Helper()
 	Exec(t, s.Address("postgres"), "ALTER SYSTEM SET "+name+" = '"+value+"'", "SELECT pg_reload_conf()")
-	Eventually(t, name+" "+value, func() bool {
+	dbtest.Eventually(t, name+" "+value, func() bool {
 		return Query[string](t, s.Address("postgres"), "SELECT current_setting($1)", name) == value
 	})
 	// By its end, the checkpointer has told all sessions whether commits wait for a standby.
@@ -269,19 +265,9 @@ func connected(address string, f func(context.Context, *pgx.Conn) error) error {
 	return f(ctx, c)
 }
 
-// Eventually waits until check returns true.
-func Eventually(t testing.TB, what string, check func() bool) {
+// CancelSync cancels the waits of statements like one for a standby at the server at address, and
+// reports whether there was one.
+func CancelSync(t testing.TB, address, statement string) bool {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !check(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-	}
-}
-
-// EndSync ends the waits of statements like one for a standby at the server at address, by a
-// function such as pg_cancel_backend, and reports whether there was one.
-func EndSync(t testing.TB, address, function, statement string) bool {
-	t.Helper()
-	return Query[int](t, address, "SELECT count(*) FROM (SELECT "+function+"(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE $1 OFFSET 0) ended", statement) > 0
+	return Query[int](t, address, "SELECT count(*) FROM (SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE $1 OFFSET 0) ended", statement) > 0
 }
