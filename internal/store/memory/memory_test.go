@@ -6,26 +6,25 @@ import (
 	"time"
 
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/storetest"
 )
 
 func TestStore(t *testing.T) {
 	storetest.Run(t, storetest.Factory{
-		Open: func(testing.TB) store.Store { return New() },
-		Change: func(_ testing.TB, st store.Store, p pets.Pet) {
-			s := st.(*Store)
+		Kind: Kind, Address: func(testing.TB) string { return "memory:" },
+		Change: func(_ testing.TB, opened storetest.Opened, p pets.Pet) {
+			s := opened.Store.(*Store)
 			i, _ := s.find(p.ID)
 			s.pets[i] = p
 		},
-		Remove: func(_ testing.TB, st store.Store, id int64) {
-			s := st.(*Store)
+		Remove: func(_ testing.TB, opened storetest.Opened, id int64) {
+			s := opened.Store.(*Store)
 			i, _ := s.find(id)
 			s.pets = slices.Delete(s.pets, i, i+1)
 		},
-		Last: func(_ testing.TB, st store.Store, id int64) { st.(*Store).lastID = id },
-		Age: func(_ testing.TB, st store.Store, key pets.IdempotencyKey, by time.Duration) {
-			s := st.(*Store)
+		Last: func(_ testing.TB, opened storetest.Opened, id int64) { opened.Store.(*Store).lastID = id },
+		Age: func(_ testing.TB, opened storetest.Opened, key pets.IdempotencyKey, by time.Duration) {
+			s := opened.Store.(*Store)
 			r := s.requests[key]
 			r.at = r.at.Add(-by)
 			s.requests[key] = r

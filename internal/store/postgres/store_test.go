@@ -18,7 +18,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"example.com/petstore/engine/db"
 	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/db/postgres/pgtest"
 	"example.com/petstore/engine/fault"
@@ -29,22 +28,7 @@ import (
 	"example.com/petstore/internal/store/storetest"
 )
 
-// opened is a store with its address.
-type opened struct {
-	store.Store
-	address string
-}
-
-// mustOpen opens a store and closes it when the test ends.
-func mustOpen(t testing.TB, address string) opened {
-	t.Helper()
-	s, err := Kind.Open(t.Context(), address, db.Options{})
-	if err != nil {
-		t.Fatalf("Open(%s): got error %v", address, err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return opened{s, address}
-}
+func mustOpen(t testing.TB, address string) storetest.Opened { return storetest.Open(t, Kind, address) }
 
 // textColumn is the column of names.
 const textColumn = "name"
@@ -93,22 +77,23 @@ func TestStore(t *testing.T) {
 
 // factory opens stores at the addresses that database returns.
 func factory(database func(testing.TB) string) storetest.Factory {
-	exec := func(t testing.TB, s store.Store, format string, args ...any) {
-		pgtest.Exec(t, s.(opened).address, fmt.Sprintf(format, args...))
+	exec := func(t testing.TB, s storetest.Opened, format string, args ...any) {
+		pgtest.Exec(t, s.Address, fmt.Sprintf(format, args...))
 	}
-	remove := func(t testing.TB, s store.Store, id int64) { exec(t, s, "DELETE FROM petstore.pets WHERE id = %d", id) }
+	remove := func(t testing.TB, s storetest.Opened, id int64) {
+		exec(t, s, "DELETE FROM petstore.pets WHERE id = %d", id)
+	}
 	return storetest.Factory{
-		Open:   func(t testing.TB) store.Store { return mustOpen(t, database(t)) },
-		Reopen: func(t testing.TB, s store.Store) store.Store { return mustOpen(t, s.(opened).address) },
-		Change: func(t testing.TB, s store.Store, p pets.Pet) {
+		Kind: Kind, Address: database,
+		Change: func(t testing.TB, s storetest.Opened, p pets.Pet) {
 			remove(t, s, p.ID)
-			pgtest.Query[int64](t, s.(opened).address, insertPetOfKey+" RETURNING id", fields(&p)...)
+			pgtest.Query[int64](t, s.Address, insertPetOfKey+" RETURNING id", fields(&p)...)
 		},
 		Remove: remove,
-		Last: func(t testing.TB, s store.Store, id int64) {
+		Last: func(t testing.TB, s storetest.Opened, id int64) {
 			exec(t, s, "SELECT setval('petstore.pets_id_seq'::regclass, %d)", id)
 		},
-		Age: func(t testing.TB, s store.Store, key pets.IdempotencyKey, by time.Duration) {
+		Age: func(t testing.TB, s storetest.Opened, key pets.IdempotencyKey, by time.Duration) {
 			exec(t, s, "UPDATE petstore.idempotency_keys SET created_at = '%s' WHERE key = '%s' AND key_id = '%s'", // Citus takes no STABLE function
 				time.Now().Add(-by).Format(time.RFC3339Nano), key.Key, key.KeyID)
 		},
@@ -176,7 +161,7 @@ func TestOperatorFaults(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, pgtest.Start(t).Database(t))
 	storetest.Fill(t, s, 2)
-	pgtest.Exec(t, s.address, "SELECT setval("+sequence+", 1, false)")
+	pgtest.Exec(t, s.Address, "SELECT setval("+sequence+", 1, false)")
 	for _, key := range []pets.IdempotencyKey{{}, once} {
 		err := create(t.Context(), s, key)
 		dbtest.WantKind(t, "CreatePet with an identifier in use", err, fault.Internal)
@@ -185,7 +170,7 @@ func TestOperatorFaults(t *testing.T) {
 	if p := mustCreate(t, s, once); p.ID != 3 {
 		t.Errorf("CreatePet, then: got %v, want the id 3", p)
 	}
-	pgtest.Exec(t, s.address, "CREATE UNIQUE INDEX lone ON petstore.pets ((true)) WHERE id > 2")
+	pgtest.Exec(t, s.Address, "CREATE UNIQUE INDEX lone ON petstore.pets ((true)) WHERE id > 2")
 	if err := create(t.Context(), s, pets.IdempotencyKey{}); err == nil || strings.Contains(err.Error(), "setval") {
 		t.Errorf("CreatePet that violates another index: got error %v, want one without advice about the sequence", err)
 	}
@@ -202,7 +187,7 @@ func TestLongNames(t *testing.T) {
 	for _, q := range []pets.ListQuery{{}, slices.Collect(maps.Values(example.Filters()))[0]} {
 		q.Limit = 3
 		sql, args := selectList(q, false)
-		sent := pgtest.Query[string](t, s.address, "SELECT count(*) || ' pets, ' || sum(octet_length("+textColumn+")) FROM ("+sql+") page (id, "+textColumn+")", args...)
+		sent := pgtest.Query[string](t, s.Address, "SELECT count(*) || ' pets, ' || sum(octet_length("+textColumn+")) FROM ("+sql+") page (id, "+textColumn+")", args...)
 		if page, err := s.Pets(t.Context(), q); err != nil || len(page.Pets) != 2 || !page.More || sent != "4 pets, 40000" {
 			t.Errorf("Pets(%+v): got %d pets, more %v, error %v, and %s bytes sent, want 2 and 40000", q, len(page.Pets), page.More, err, sent)
 		}
@@ -212,7 +197,7 @@ func TestLongNames(t *testing.T) {
 // TestForget forgets keys a thousand at a time, by their index and the server's clock, not the process's.
 func TestForget(t *testing.T) {
 	t.Parallel()
-	address := mustOpen(t, pgtest.Start(t).Database(t)).address
+	address := mustOpen(t, pgtest.Start(t).Database(t)).Address
 	pgtest.Exec(t, address, "INSERT INTO petstore.idempotency_keys SELECT n, '', n, '', now() + (n > 1001)::int * interval '1 day' FROM generate_series(1, 20000) n",
 		"ANALYZE petstore.idempotency_keys")
 	plan := pgtest.Query[string](t, address, "EXPLAIN (FORMAT JSON) "+selectOldIdempotencyKeys, time.Now())
@@ -236,12 +221,12 @@ func TestPlan(t *testing.T) {
 	const many = 10_000
 	for i, p := range example.Pets(3) { // the last has a value of its own
 		made := storetest.Create(t, s, p, pets.IdempotencyKey{})
-		pgtest.Exec(t, s.address, fmt.Sprintf("INSERT INTO petstore.pets ("+newPetList+") SELECT "+newPetList+
+		pgtest.Exec(t, s.Address, fmt.Sprintf("INSERT INTO petstore.pets ("+newPetList+") SELECT "+newPetList+
 			" FROM petstore.pets, generate_series(1, %d) WHERE id = %d", []int{many, 2 * many, 0}[i], made.ID))
 	}
-	pgtest.Exec(t, s.address, "ANALYZE petstore.pets")
+	pgtest.Exec(t, s.Address, "ANALYZE petstore.pets")
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
-		conn, err := pgx.Connect(t.Context(), s.address+"&plan_cache_mode="+mode)
+		conn, err := pgx.Connect(t.Context(), s.Address+"&plan_cache_mode="+mode)
 		if err != nil {
 			t.Fatal(err)
 		}

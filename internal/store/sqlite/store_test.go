@@ -14,39 +14,27 @@ import (
 
 	_ "modernc.org/sqlite" // for a connection beside the store's
 
-	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/pets"
-	"example.com/petstore/internal/store"
 	"example.com/petstore/internal/store/storetest"
 )
 
-// stored is a store with its path.
-type stored struct {
-	store.Store
-	path string
+func newAddress(t testing.TB) string { return prefix + filepath.Join(t.TempDir(), "pets.db") }
+
+func open(t testing.TB) storetest.Opened { return storetest.Open(t, Kind, newAddress(t)) }
+
+// connect connects to the file of a store as another tool would.
+func connect(s storetest.Opened) *sql.DB {
+	conn, _ := sql.Open("sqlite", Kind.Path(s.Address)) // fails only without the driver
+	return conn
 }
 
-func open(t testing.TB, path string) stored {
+func sqlOn(t testing.TB, s storetest.Opened, query string, args ...any) {
 	t.Helper()
-	s, err := Kind.Open(t.Context(), prefix+path, db.Options{})
-	if err != nil {
-		t.Fatalf("Open(%q): got error %v", path, err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return stored{s, path}
-}
-
-func newPath(t testing.TB) string { return filepath.Join(t.TempDir(), "pets.db") }
-
-// sqlOn runs SQL on a file as another tool would.
-func sqlOn(t testing.TB, path, query string, args ...any) {
-	t.Helper()
-	conn, _ := sql.Open("sqlite", path) // fails only without the driver
+	conn := connect(s)
 	_, err := conn.ExecContext(t.Context(), query, args...)
-	if err := errors.Join(err, conn.Close()); err != nil {
-		t.Fatal(err)
-	}
+	dbtest.Must(t, errors.Join(err, conn.Close()))
 }
 
 func TestKind(t *testing.T) {
@@ -59,19 +47,18 @@ func TestKind(t *testing.T) {
 
 func TestStore(t *testing.T) {
 	storetest.Run(t, storetest.Factory{
-		Open:   func(t testing.TB) store.Store { return open(t, newPath(t)) },
-		Reopen: func(t testing.TB, s store.Store) store.Store { return open(t, s.(stored).path) },
-		Change: func(t testing.TB, s store.Store, p pets.Pet) {
-			sqlOn(t, s.(stored).path, "INSERT OR REPLACE INTO pets ("+petColumns+") VALUES (?"+strings.Repeat(", ?", len(fields(&p))-1)+")", fields(&p)...)
+		Kind: Kind, Address: newAddress,
+		Change: func(t testing.TB, s storetest.Opened, p pets.Pet) {
+			sqlOn(t, s, "INSERT OR REPLACE INTO pets ("+petColumns+") VALUES (?"+strings.Repeat(", ?", len(fields(&p))-1)+")", fields(&p)...)
 		},
-		Remove: func(t testing.TB, s store.Store, id int64) {
-			sqlOn(t, s.(stored).path, "DELETE FROM pets WHERE id = ?", id)
+		Remove: func(t testing.TB, s storetest.Opened, id int64) {
+			sqlOn(t, s, "DELETE FROM pets WHERE id = ?", id)
 		},
-		Last: func(t testing.TB, s store.Store, id int64) {
-			sqlOn(t, s.(stored).path, "UPDATE sqlite_sequence SET seq = ? WHERE name = 'pets'", id)
+		Last: func(t testing.TB, s storetest.Opened, id int64) {
+			sqlOn(t, s, "UPDATE sqlite_sequence SET seq = ? WHERE name = 'pets'", id)
 		},
-		Age: func(t testing.TB, s store.Store, key pets.IdempotencyKey, by time.Duration) {
-			sqlOn(t, s.(stored).path, "UPDATE idempotency_keys SET created_at = created_at - ? WHERE key = ? AND key_id = ?",
+		Age: func(t testing.TB, s storetest.Opened, key pets.IdempotencyKey, by time.Duration) {
+			sqlOn(t, s, "UPDATE idempotency_keys SET created_at = created_at - ? WHERE key = ? AND key_id = ?",
 				int64(by.Seconds()), key.Key, key.KeyID)
 		},
 		Batch: 50,
@@ -80,12 +67,12 @@ func TestStore(t *testing.T) {
 
 // TestSequenceLost lacks AUTOINCREMENT's row, like the .dump of a damaged file: identifiers still grow.
 func TestSequenceLost(t *testing.T) {
-	s := open(t, newPath(t))
+	s := open(t)
 	storetest.Fill(t, s, 2)
-	sqlOn(t, s.path, "DELETE FROM pets WHERE id = 1")
+	sqlOn(t, s, "DELETE FROM pets WHERE id = 1")
 	last := int64(2)
 	for _, key := range []string{"k1", "", "k2"} {
-		sqlOn(t, s.path, "DELETE FROM sqlite_sequence")
+		sqlOn(t, s, "DELETE FROM sqlite_sequence")
 		made := storetest.Create(t, s, example.Pet(), pets.IdempotencyKey{Key: key})
 		if last++; made.ID != last {
 			t.Errorf("key %q: got id %d, want %d", key, made.ID, last)
@@ -96,10 +83,10 @@ func TestSequenceLost(t *testing.T) {
 // TestSchema checks what a migration may forget: a table with AUTOINCREMENT is in Tables, and each statement has an
 // index, also with statistics, by which SQLite may prefer the order of identifiers.
 func TestSchema(t *testing.T) {
-	s := open(t, newPath(t))
+	s := open(t)
 	storetest.Fill(t, s, 300)
-	sqlOn(t, s.path, "ANALYZE")
-	conn, _ := sql.Open("sqlite", s.path) // fails only without the driver
+	sqlOn(t, s, "ANALYZE")
+	conn := connect(s)
 	defer conn.Close()
 	var tables string
 	err := conn.QueryRowContext(t.Context(), `SELECT group_concat(name) FROM sqlite_schema
@@ -132,7 +119,7 @@ func TestMove(t *testing.T) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	conn, _ := sql.Open("sqlite", open(t, newPath(t)).path) // fails only without the driver
+	conn := connect(open(t))
 	defer conn.Close()
 	var columns string // as patterns
 	err = conn.QueryRowContext(t.Context(), `SELECT group_concat('INSERT INTO \w+\.' || t.name || ' \([^)]*\b' || c.name || '\b', ';')

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/petstore/engine/db"
 	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/fault"
 	"example.com/petstore/engine/keys"
@@ -22,21 +23,35 @@ import (
 	"example.com/petstore/internal/store"
 )
 
-// Factory opens the stores under test. Run closes them.
-type Factory struct {
-	// Open returns an empty store that shares nothing with the others.
-	Open func(t testing.TB) store.Store
+// Opened is a store with its address.
+type Opened struct {
+	store.Store
+	Address string
+}
 
-	// Reopen opens a store on the data of s, which is closed. It is nil if the data is not kept.
-	Reopen func(t testing.TB, s store.Store) store.Store
+// Open opens a store of a kind, and closes it when the test ends.
+func Open(t testing.TB, k store.Kind, address string) Opened {
+	t.Helper()
+	s, err := k.Open(t.Context(), address, db.Options{})
+	dbtest.Must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	return Opened{s, address}
+}
+
+// Factory knows the stores under test.
+type Factory struct {
+	Kind store.Kind
+
+	// Address returns the address of an empty store that shares nothing with the others.
+	Address func(t testing.TB) string
 
 	// What operators may do: Change replaces the stored pet that has the identifier of p,
 	// Last makes id the last identifier in use, and Age makes an idempotency key older.
 	// Remove removes a pet; it is nil if the store need not support that.
-	Change func(t testing.TB, s store.Store, p pets.Pet)
-	Remove func(t testing.TB, s store.Store, id int64)
-	Last   func(t testing.TB, s store.Store, id int64)
-	Age    func(t testing.TB, s store.Store, key pets.IdempotencyKey, by time.Duration)
+	Change func(t testing.TB, s Opened, p pets.Pet)
+	Remove func(t testing.TB, s Opened, id int64)
+	Last   func(t testing.TB, s Opened, id int64)
+	Age    func(t testing.TB, s Opened, key pets.IdempotencyKey, by time.Duration)
 
 	// Batch is how many idempotency keys are forgotten at once, if less than 60.
 	Batch int
@@ -62,17 +77,11 @@ func Run(t *testing.T, f Factory) {
 	}
 }
 
-func (f Factory) open(t testing.TB) store.Store {
-	s := f.Open(t)
-	t.Cleanup(func() { must(t, s.Close()) })
-	return s
-}
+func (f Factory) open(t testing.TB) Opened { return Open(t, f.Kind, f.Address(t)) }
 
-func (f Factory) reopen(t testing.TB, s store.Store) store.Store {
+func (f Factory) reopen(t testing.TB, s Opened) Opened {
 	must(t, s.Close())
-	s = f.Reopen(t, s)
-	t.Cleanup(func() { must(t, s.Close()) })
-	return s
+	return Open(t, f.Kind, s.Address)
 }
 
 func must(t testing.TB, err error) {
@@ -129,7 +138,7 @@ func testLoad(t *testing.T, f Factory) {
 	l.Wait(t, 50)
 	closing.Store(true)
 	must(t, s.Close())
-	if f.Reopen != nil {
+	if !f.Kind.Volatile {
 		l.Check(t, list(f.reopen(t, s), pets.ListQuery{}))
 	}
 }
