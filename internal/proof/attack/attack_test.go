@@ -10,11 +10,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
@@ -101,16 +102,13 @@ func measure(t *testing.T, a attack, certificates string) {
 			}
 		}()
 	}
-	var peak, held int64
+	var held uint64
 	for end := time.Now().Add(attackTime); time.Now().Before(end); {
 		send(http.StatusOK, "GET", fmt.Sprint("?after=", 1<<40), "") // there is none
 		send(http.StatusCreated, "POST", "", example.Body())
 		held = max(held, queued(addr))
 	}
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Pid))
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
-	example.Must(fmt.Sscan(rest, &peak))
-	peak <<= 10 // from KiB
+	peak := example.Must(example.Must(procfs.NewProc(p.Pid)).NewStatus()).VmHWM
 	t.Logf("%s: memory %d MiB, sockets %d MiB, slowest response of another key %v", t.Name(), peak>>20, held>>20, slowest.Round(time.Millisecond))
 	if peak+held > podMemory {
 		t.Errorf("got %d bytes, want at most %d", peak+held, podMemory)
@@ -118,16 +116,10 @@ func measure(t *testing.T, a attack, certificates string) {
 }
 
 // queued returns the bytes that the kernel holds for the connections that a server has accepted.
-func queued(addr string) (n int64) {
-	table := example.Must(os.ReadFile("/proc/net/tcp"))
-	_, port, _ := net.SplitHostPort(addr)
-	for line := range strings.Lines(string(table)) {
-		var localPort, sent, received int64
-		fields := strings.Fields(line)
-		_, local, _ := strings.Cut(fields[1], ":")
-		_, err := fmt.Sscanf(local+" "+fields[4], "%x %x:%x", &localPort, &sent, &received)
-		if err == nil && fmt.Sprint(localPort) == port && fields[9] != "0" { // the inode, 0 before it is accepted
-			n += sent + received
+func queued(addr string) (n uint64) {
+	for _, s := range example.Must(example.Must(procfs.NewDefaultFS()).NetTCP()) {
+		if strings.HasSuffix(addr, fmt.Sprint(":", s.LocalPort)) && s.Inode != 0 { // 0 before it is accepted
+			n += s.TxQueue + s.RxQueue
 		}
 	}
 	return n

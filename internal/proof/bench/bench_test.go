@@ -40,6 +40,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
+	"github.com/prometheus/procfs"
 
 	"example.com/petstore/gen"
 	"example.com/petstore/gen/api"
@@ -104,9 +105,9 @@ func BenchmarkPetstore(b *testing.B) {
 						requests := writeRequests(b, o.random)
 						var cpu, served [3]float64
 						for _, j := range []int{0, 1, 2, 2, 1, 0} {
-							before := cpuTime(b, servers[j])
+							before := cpuTime(servers[j])
 							served[j] += saturate(b, servers[j], requests)
-							cpu[j] += cpuTime(b, servers[j]) - before
+							cpu[j] += cpuTime(servers[j]) - before
 						}
 						for j := range servers {
 							costs[i][j] = append(costs[i][j], cpu[j]/served[j]*1e6)
@@ -217,17 +218,8 @@ func saturate(b *testing.B, s server, file string) float64 {
 }
 
 // cpuTime returns the seconds of the processor that a server has used.
-func cpuTime(b *testing.B, s server) float64 {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.Pid))
-	if err != nil {
-		b.Fatal(err)
-	}
-	fields := strings.Fields(string(stat[strings.LastIndex(string(stat), ")"):])) // proc_pid_stat(5), from the third
-	var user, system float64
-	if _, err := fmt.Sscan(fields[12]+" "+fields[13], &user, &system); err != nil {
-		b.Fatal(err)
-	}
-	return (user + system) / 100 // Linux counts in ticks of 10 ms
+func cpuTime(s server) float64 {
+	return example.Must(example.Must(procfs.NewProc(s.Pid)).Stat()).CPUTime()
 }
 
 // quantile returns the value below which a part of the values lies, such as 0.5 for the median.
