@@ -53,38 +53,39 @@ func TestAdvice(t *testing.T) {
 // TestRoot checks that commands of root refuse a store or a backup in a folder that others may
 // change, also through a link, and create no file there.
 func TestRoot(t *testing.T) {
-	t.Parallel()
-	root := environment{root: true}
 	dir := t.TempDir()
-	theirs, other, link, loop := filepath.Join(dir, "theirs"), filepath.Join(dir, "other"), filepath.Join(dir, "link"), filepath.Join(dir, "loop")
-	if err := errors.Join(os.Mkdir(theirs, 0o700), os.Symlink(theirs, other), os.Symlink("other", link), os.Symlink("loop", loop)); err != nil {
+	t.Chdir(dir)
+	err := errors.Join(os.Mkdir("theirs", 0o700), os.Symlink(dir+"/theirs", "other"), os.Symlink("other", "link"),
+		os.Symlink("loop", "loop"))
+	if err != nil {
 		t.Fatal(err)
 	}
+	wantError := func(want, command string) {
+		t.Helper()
+		if got, stderr := runHere(t.Context(), command, environment{root: true}); got != 1 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: got status %d, %s, want 1, %s", command, got, stderr, want)
+		}
+	}
 	if os.Geteuid() == 0 {
-		if _, stderr := runHere(t.Context(), "verify --store sqlite:"+loop, root); !strings.Contains(stderr, "links") {
-			t.Errorf("a link to itself: got %s, want an error about it", stderr)
-		}
+		wantError("links", "verify --store sqlite:loop")
 		for mode, want := range map[os.FileMode]string{0o770: "chmod go-w", 0o702: "chmod go-w", 0o777 | os.ModeSticky: "no store"} {
-			err := os.Chmod(theirs, mode)
-			if _, stderr := runHere(t.Context(), "backup x --store sqlite:"+filepath.Join(link, "x"), root); err != nil || !strings.Contains(stderr, want) {
-				t.Errorf("mode %v: got %s, error %v, want %s", mode, stderr, err, want)
+			if err := os.Chmod("theirs", mode); err != nil {
+				t.Fatal(err)
 			}
+			wantError(want, "backup x --store sqlite:link/x")
 		}
-		if err := os.Chown(theirs, 65534, 65534); err != nil {
+		if err := os.Chown("theirs", 65534, 65534); err != nil {
 			t.Fatal(err)
 		}
 	}
-	theirStore, file := " --store sqlite:"+filepath.Join(link, "pets.db"), filepath.Join(link, "copy.db")
 	for _, command := range []string{
-		"serve" + theirStore, "keys create x" + theirStore, "keys list" + theirStore, "keys revoke x" + theirStore,
-		"verify" + theirStore, "migrate" + theirStore, "backup x.db" + theirStore, "restore x.db" + theirStore,
-		"backup --store sqlite:/pets.db " + file, "restore --store sqlite:/pets.db " + file,
+		"serve", "keys create x", "keys list", "keys revoke x", "verify", "migrate", "backup x.db", "restore x.db",
 	} {
-		if got, stderr := runHere(t.Context(), command, root); got != 1 || !strings.Contains(stderr, "runuser -u ") {
-			t.Errorf("%s: got status %d, %s, want 1, and how to run it", command, got, stderr)
-		}
+		wantError("runuser -u ", command+" --store sqlite:link/pets.db")
 	}
-	if files, err := os.ReadDir(theirs); len(files) > 0 || err != nil {
+	wantError("runuser -u ", "backup --store sqlite:/pets.db link/copy.db")
+	wantError("runuser -u ", "restore --store sqlite:/pets.db link/copy.db")
+	if files, err := os.ReadDir("theirs"); len(files) > 0 || err != nil {
 		t.Errorf("got %v, error %v, want no files", files, err)
 	}
 }
