@@ -42,23 +42,20 @@ func TestPages(t *testing.T) {
 	flags, suffix := regexp.MustCompile(`--[a-z-]+`), regexp.MustCompile(`_(count|bucket|sum)$`)
 	pages := matching(`^(\.github/|deploy/.*|engine/.*|internal/.*)?[^/]*\.md$|^deploy/.*(prometheus/|/alerts)`)
 	tests := strings.Join(slices.Collect(maps.Values(matching(`_test\.go$`))), "\n")
+	leads := func(page, link string) bool {
+		name, anchor, _ := strings.Cut(link, "#")
+		if name != "" {
+			page = path.Join(path.Dir(page), name)
+		}
+		return removed(name) || exists(page) && (anchor == "" || slices.Contains(anchors(pages[page]), anchor))
+	}
 	for _, c := range []struct {
 		kind, pattern string // the first group is a name
 		exists        func(page, name string) bool
 	}{
-		{"link", `\]\(([^:)#]+)[)#]`, func(page, name string) bool {
-			return exists(path.Join(path.Dir(page), name)) || removed(name)
-		}},
-		{"anchor", `\]\(([^:)]*#[^)]+)\)`, func(page, link string) bool {
-			name, anchor, _ := strings.Cut(link, "#")
-			if name != "" {
-				page = path.Join(path.Dir(page), name)
-			}
-			return slices.Contains(anchors(pages[page]), anchor)
-		}},
+		{"link", `\]\(([^:)]+)\)`, leads},
 		{"runbook", `runbook_url: file:///usr/share/` + service.Name + `/(\S+)`, func(_, link string) bool {
-			name, anchor, _ := strings.Cut(link, "#")
-			return slices.Contains(anchors(pages["deploy/"+name]), anchor) || removed(name)
+			return leads("deploy/README.md", link)
 		}},
 		{"file", "`((?:cmd|deploy|engine|gen|internal|\\.\\w+)/[^` ]*)`", func(_, name string) bool { return exists(name) || removed(name) }},
 		{"declaration", "`(\\w+` in\\s+`engine/example/[^`]+\\.go)`", func(_, name string) bool {
@@ -68,12 +65,9 @@ func TestPages(t *testing.T) {
 		{"test", "`(Test\\w+)`", func(_, name string) bool { return strings.Contains(tests, "func "+name+"(") }},
 		{"target", "`make ([a-z-]+)", func(_, name string) bool { return strings.Contains(makefile, "\n"+name+":") }},
 		{"flag in", "(`--[^`]*|" + service.Name + " [a-z][^`\n]*)", func(page, command string) bool {
-			for _, flag := range flags.FindAllString(command, -1) {
-				if !inProgram(flag[2:]) && page != ".github/CLIENTS.md" { // which has flags of generators
-					return false
-				}
-			}
-			return true
+			missing := func(flag string) bool { return !inProgram(flag[2:]) }
+			generators := page == ".github/CLIENTS.md" // it has their flags
+			return generators || !slices.ContainsFunc(flags.FindAllString(command, -1), missing)
 		}},
 		{"metric", service.Name + `_(\w+)`, func(_, name string) bool {
 			return inProgram(suffix.ReplaceAllString(name, "")) || removed(name) || name == "serve" // a role of PostgreSQL
@@ -132,17 +126,17 @@ func TestReadme(t *testing.T) {
 		t.Errorf("README.md: got the operations %q, want %d", rows, count)
 	}
 
-	h := program.NewHandler(memory.New(), nil)
-	commands := regexp.MustCompile(`(?s)\$ curl .*?(-d '([^']*)' )?'?(http:[^'\s]+)`)
+	s := httptest.NewServer(program.NewHandler(memory.New(), nil))
+	defer s.Close()
+	commands := regexp.MustCompile(`(?s)\$ curl .*?(-d '([^']*)' )?'?http://[^/]+([^'\s]+)`)
 	for _, m := range commands.FindAllStringSubmatch(page, -1) {
-		method, url, body := http.MethodGet, m[3], m[2]
+		method := http.MethodGet
 		if m[1] != "" {
 			method = http.MethodPost
 		}
-		w, r := httptest.NewRecorder(), httptest.NewRequest(method, url, strings.NewReader(body))
-		r.Header = http.Header{"Authorization": {"Bearer " + program.Key}, "Content-Type": {"application/json"}}
-		if h.ServeHTTP(w, r); w.Code >= 300 {
-			t.Errorf("README.md: %s %s %s: got %d %s", method, url, body, w.Code, w.Body)
+		status, got, err := program.Send(t.Context(), s.Client(), method, s.URL+m[3], m[2])
+		if err != nil || status >= 300 {
+			t.Errorf("README.md: %s %s %s: got %d %s, error %v", method, m[3], m[2], status, got, err)
 		}
 	}
 }
