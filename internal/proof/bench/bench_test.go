@@ -4,12 +4,10 @@
 // oapi-codegen's strict server and kin-openapi's filter of requests, with Echo's own middleware, on the
 // same stores. `make bench` runs it, and prints the table of README.md.
 //
-// Each round starts new servers, since two processes of one program differ by some percent:
-// petstore, the other server with petstore's setting of the garbage collector, and the other
-// server with Go's default. Each store then gets 20,000 pets. Requests are random. wrk sends each
-// server as many as it can serve over 32 connections, for a second, in turn and back again: the
-// machine may slow down meanwhile. The load and the servers each have one processor of their own.
-// No response may be an error, and all logs go to /dev/null.
+// Each round starts new servers, since two processes of one program differ by some percent, and gives
+// each store 20,000 pets. wrk sends each server as many random requests as it can serve over 32
+// connections, for a second, in turn and back again: the machine may slow down meanwhile. The load and
+// the servers each have one processor of their own. No response may be an error; logs go to /dev/null.
 //
 // The cost of a request is the time of the processor that the server used, so waiting for the disk
 // is no part of it. ÷ is petstore's cost divided by the other server's in the same round: the median
@@ -28,7 +26,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -102,11 +99,14 @@ func BenchmarkPetstore(b *testing.B) {
 				b.Run(fmt.Sprint(round+1), func(b *testing.B) {
 					servers := start(b, newAddress)
 					for i, o := range operations {
-						requests := writeRequests(b, o.random)
+						var requests strings.Builder
+						for range stored {
+							fmt.Fprintln(&requests, o.random())
+						}
 						var cpu, served [3]float64
 						for _, j := range []int{0, 1, 2, 2, 1, 0} {
 							before := cpuTime(servers[j])
-							served[j] += saturate(b, servers[j], requests)
+							served[j] += saturate(b, servers[j], requests.String())
 							cpu[j] += cpuTime(servers[j]) - before
 						}
 						for j := range servers {
@@ -118,12 +118,8 @@ func BenchmarkPetstore(b *testing.B) {
 			report(b, kind, costs)
 		})
 	}
-	cpuinfo, _ := os.ReadFile("/proc/cpuinfo")
-	_, model, _ := strings.Cut(string(cpuinfo), "model name\t: ")
-	model, _, _ = strings.Cut(model, "\n")
 	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
-	fmt.Printf("\nMeasured on %s at %s, with %d rounds on %s.\n", time.Now().Format("2 January 2006"),
-		strings.TrimSpace(string(commit)), *rounds, model)
+	fmt.Printf("\nMeasured on %s with %d rounds at %s", time.Now().Format("2 January 2006"), *rounds, commit)
 }
 
 // start starts petstore and the other servers, and fills their stores.
@@ -190,31 +186,19 @@ func fill(b *testing.B, addr string) {
 	}
 }
 
-// writeRequests writes a file of random requests.
-func writeRequests(b *testing.B, random func() string) (file string) {
-	var lines strings.Builder
-	for range stored {
-		fmt.Fprintln(&lines, random())
-	}
-	file = filepath.Join(b.TempDir(), "requests")
-	if err := os.WriteFile(file, []byte(lines.String()), 0o644); err != nil {
-		b.Fatal(err)
-	}
-	return file
-}
-
-// saturate has wrk send the requests in a file for a second, as fast as the server responds.
+// saturate has wrk send requests, one on each line, for a second, as fast as the server responds.
 // It returns how many it served.
-func saturate(b *testing.B, s server, file string) float64 {
-	out, err := exec.Command("taskset", "-c", "1", "wrk", "-t1", fmt.Sprintf("-c%d", connections), "-d1", "-s", "testdata/load.lua",
-		"-H", "Authorization: Bearer "+program.Key, "-H", "Content-Type: application/json",
-		"http://"+s.addr, "--", file).CombinedOutput()
+func saturate(b *testing.B, s server, requests string) float64 {
+	cmd := exec.Command("taskset", "-c", "1", "wrk", "-t1", fmt.Sprintf("-c%d", connections), "-d1", "-s", "testdata/load.lua",
+		"-H", "Authorization: Bearer "+program.Key, "-H", "Content-Type: application/json", "http://"+s.addr)
+	cmd.Stdin = strings.NewReader(requests)
+	out, err := cmd.CombinedOutput()
 	_, summary, _ := strings.Cut(string(out), "summary:")
-	var requests, errors float64
-	if _, scanErr := fmt.Sscan(summary, &requests, &errors); err != nil || scanErr != nil || requests == 0 || errors > 0 {
+	var served, errors float64
+	if _, scanErr := fmt.Sscan(summary, &served, &errors); err != nil || scanErr != nil || served == 0 || errors > 0 {
 		b.Fatalf("%v, %v: %s", err, scanErr, out)
 	}
-	return requests
+	return served
 }
 
 // cpuTime returns the seconds of the processor that a server has used.

@@ -1,8 +1,8 @@
--- Has wrk send the requests in a file, in turn. Each is a line "METHOD PATH BODY".
+-- Has wrk send the requests of its standard input, in turn. Each is a line "METHOD PATH BODY".
 local requests, last = {}, 0
 
-function init(args)
-	for line in io.lines(args[1]) do
+function init()
+	for line in io.lines() do
 		local method, path, body = line:match("(%S+) (%S+) ?(.*)")
 		requests[#requests + 1] = wrk.format(method, path, nil, body ~= "" and body or nil)
 	end
