@@ -93,7 +93,7 @@ func TestForgetIdempotencyKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Hour-1)
 		defer cancel()
-		s := &forgetting{results: []any{1000, 1, 0, 1000, io.EOF, io.EOF, 0}}
+		s := &forgetting{Store: memory.New(), results: []any{1000, 1, 0, 1000, io.EOF, io.EOF, 0}}
 		log, logger := dbtest.NewLog()
 		store.Background(ctx, s, logger)
 		var want []string

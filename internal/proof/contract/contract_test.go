@@ -93,6 +93,7 @@ func serve(t *testing.T, st store.Store) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	go store.Background(t.Context(), st, log) // does what a 202 has promised
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Run(t.Context()) }()
 	t.Cleanup(func() {
