@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,6 @@ func TestOpenRejects(t *testing.T) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	mustWrite(t, in("texts"), strings.Repeat("all my notes\n", 1000))
 	mustWrite(t, in("empty"), "")
-	sqlOn(t, in("songs"), "CREATE TABLE songs (title TEXT)")
 	sqlOn(t, in("other"), "CREATE TABLE notes (tune TEXT)")
 	sqlOn(t, in("goose"), "CREATE TABLE goose_db_version (id INTEGER, version_id INTEGER); CREATE TABLE songs (title TEXT)")
 	for _, name := range []string{"one", "schemaless"} {
@@ -52,11 +52,9 @@ func TestOpenRejects(t *testing.T) {
 		dir:                    "is not a regular file",
 		in("texts"):            "is not an SQLite database",
 		in("missing/notes.db"): "its folder does not exist",
-		in("songs"):            "belongs to another program and was not changed",
 		in("other"):            "belongs to another program and was not changed",
 		in("goose"):            "belongs to another program and was not changed",
 		in("songs-wal"):        "a name that ends in -wal is that of a file of a store",
-		in("songs-lock"):       "a name that ends in -lock",
 		in("twin"):             "has several names (hard links)",
 		in("dangling"):         "is a symbolic link to nothing",
 		in("schemaless"):       "is damaged",
@@ -70,7 +68,7 @@ func TestOpenRejects(t *testing.T) {
 		before, _ := os.ReadFile(path)
 		for _, err := range openErrors(t, path) {
 			wantError(t, path, err, want)
-			wantError(t, path, err, path)
+			wantError(t, path, err, cmp.Or(path, want))
 		}
 		if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
 			t.Errorf("%q: got the file changed, want it left alone", path)
