@@ -2,6 +2,7 @@
 package dbtest
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -31,10 +32,10 @@ func WantKind(t testing.TB, what string, err error, want fault.Kind) {
 	}
 }
 
-// WantError checks that err is an error whose text contains want.
+// WantError checks that the text of err contains want, or that err is nil if want is empty.
 func WantError(t testing.TB, what string, err error, want string) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), want) {
+	if (err == nil) != (want == "") || !strings.Contains(fmt.Sprint(err), want) {
 		t.Errorf("%s: got error %v, want %q in it", what, err, want)
 	}
 }

@@ -56,20 +56,17 @@ func TestCheck(t *testing.T) {
 	_ = mustOpen(t, owner).Close()
 	pgtest.Exec(t, owner, "CREATE ROLE ann LOGIN", "GRANT USAGE ON SCHEMA notebook TO ann", "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA notebook TO ann")
 	d := mustOpen(t, address)
-	says := func(what string, err error, want string) {
-		t.Helper()
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || strings.Contains(fmt.Sprint(err), "can be reached") {
-			t.Errorf("%s: got error %v, want %q", what, err, want)
-		}
-	}
 	opens := func(params, write, sync, read string) { // parts of the errors of Open without and with RequireSync, and of OpenReader
 		t.Helper()
 		opened, err := notebook.Open(t.Context(), address+params, db.Options{})
-		says("Open"+params, err, write)
+		dbtest.WantError(t, "Open"+params, err, write)
 		_, readErr := notebook.OpenReader(t.Context(), address+params)
-		says("OpenReader"+params, readErr, read)
+		dbtest.WantError(t, "OpenReader"+params, readErr, read)
 		strict, strictErr := notebook.Open(t.Context(), address+params, db.Options{RequireSync: true})
-		says("Open with RequireSync"+params, strictErr, cmp.Or(write, sync))
+		dbtest.WantError(t, "Open with RequireSync"+params, strictErr, cmp.Or(write, sync))
+		if text := fmt.Sprint(err, readErr, strictErr); strings.Contains(text, "can be reached") {
+			t.Errorf("%s: got %s, want nothing about reaching the server", params, text)
+		}
 		if err == nil && (dbtest.Metrics(t, opened)["postgres_sync"] == 1) != (sync == "") {
 			t.Errorf("%s: got the metrics %v", params, dbtest.Metrics(t, opened))
 		}
@@ -83,14 +80,14 @@ func TestCheck(t *testing.T) {
 	pgtest.Exec(t, owner, "DROP TABLE notebook.parts", "ALTER TABLE notebook.notes SET UNLOGGED")
 	opens("", "UNLOGGED", "", "UNLOGGED tables: notes")
 	_, err := d.count(t.Context())
-	says("count by a new connection", err, "UNLOGGED tables: notes")
+	dbtest.WantError(t, "count by a new connection", err, "UNLOGGED tables: notes")
 	pgtest.Exec(t, owner, "ALTER TABLE notebook.notes SET LOGGED")
 	for _, setting := range []string{"fsync", "full_page_writes"} {
 		server.Configure(t, setting, "off")
 		opens("", setting+" is off", "", "")
 		_, err = d.insert(t.Context(), "Call Ann", false)
 		dbtest.WantKind(t, "insert", err, fault.Unavailable)
-		says("insert", err, setting+" is off")
+		dbtest.WantError(t, "insert", err, setting+" is off")
 		d.mustCount(t, 0)
 		server.Configure(t, setting, "on")
 	}
@@ -193,16 +190,7 @@ func TestMigrateConcurrently(t *testing.T) {
 	pooled := strings.Replace(direct, server.Host(), server.Pooler(t).Host(), 1)
 	var opened sync.WaitGroup
 	for i := range 8 {
-		opened.Go(func() {
-			d, err := notebook.Open(t.Context(), []string{direct, pooled}[i%2], db.Options{})
-			if err == nil {
-				_, err = d.insert(t.Context(), "Call Ann", false)
-				_ = d.Close()
-			}
-			if err != nil {
-				t.Errorf("got error %v", err)
-			}
-		})
+		opened.Go(func() { mustOpen(t, []string{direct, pooled}[i%2]).mustInsert(t) })
 	}
 	opened.Wait()
 	mustOpen(t, pooled).mustCount(t, 8)
@@ -231,20 +219,22 @@ ON CONFLICT (key) DO UPDATE SET key = excluded.key RETURNING id`, text, key).Sca
 	return id, err
 }
 
-func (d *DB) count(ctx context.Context) (n int, err error) {
+// read returns the only value that a query selects, beside the time of the server.
+func read[T any](ctx context.Context, d *DB, query string) (value T, err error) {
 	err = d.Read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, "SELECT count(*), now() FROM notebook.notes").Scan(&n, new(time.Time))
+		return c.QueryRow(ctx, "SELECT ("+query+"), now()").Scan(&value, new(time.Time))
 	})
-	return n, err
+	return value, err
+}
+
+func (d *DB) count(ctx context.Context) (int, error) {
+	return read[int](ctx, d, "SELECT count(*) FROM notebook.notes")
 }
 
 // list returns all notes by their texts.
-func (d *DB) list(ctx context.Context) (rows dbtest.Rows, err error) {
-	err = d.Read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, `SELECT json_object_agg(text, ids) FROM (SELECT text, array_agg(id) AS ids
-			FROM notebook.notes WHERE text LIKE 'row %' GROUP BY text) AS rows`).Scan(&rows)
-	})
-	return rows, err
+func (d *DB) list(ctx context.Context) (dbtest.Rows, error) {
+	return read[dbtest.Rows](ctx, d, `SELECT json_object_agg(text, ids) FROM (
+		SELECT text, array_agg(id) AS ids FROM notebook.notes WHERE text LIKE 'row %' GROUP BY text) AS rows`)
 }
 
 func (d *DB) mustInsert(t *testing.T) {
