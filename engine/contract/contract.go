@@ -3,12 +3,10 @@
 //
 //	(&contract.Suite{Document: document, URL: "http://127.0.0.1:8080/v1", Key: key, Cases: cases}).Test(t)
 //
-// Cases sends requests that only the service's author knows: an operation that is added gets its cases there.
-// check.go checks each response by itself. document.go tests what can be read from the document, of any
-// operation. access.go tests credentials and methods. lists.go walks lists. effects.go compares a write with
-// what can be read before and after it. coverage.go records each request and response, and names what no case
-// has sent or seen, and what was not tested; go test -v shows what was. values.go compares JSON and other
-// bodies, and has values for a schema. failures.go reports failures.
+// Cases sends requests that only the service's author knows. check.go checks each response by itself, and
+// effects.go a write by what can be read before and after it. document.go, access.go and lists.go test what
+// can be read from the document. coverage.go names what no case has sent or seen, and what was not tested; go
+// test -v shows what was.
 //
 // A GET with the parameter "limit" is a list: of objects in an array or in the one array of an envelope. The next
 // page is in the header Link, or in a property that a parameter takes: "next" for "cursor", or that x-cursor names.
@@ -79,9 +77,8 @@ func (s *Suite) Test(t *testing.T) {
 	}
 	s.kinds = map[string]*kind{}
 	s.history = history{
-		seen: map[string]bool{}, shown: map[*openapi3.SchemaRef]bool{}, first: map[string]string{},
-		queries: map[string][]string{}, longest: map[string]Response{}, accepted: map[string]string{},
-		last: map[string]any{}, ends: map[string]string{},
+		seen: map[string]bool{}, first: map[string]string{}, queries: map[string][]string{}, longest: map[string]Response{},
+		accepted: map[string]string{}, last: map[string]any{}, ends: map[string]string{},
 	}
 	s.client = &http.Client{
 		Timeout:       30 * time.Second,
@@ -94,7 +91,6 @@ func (s *Suite) Test(t *testing.T) {
 	t.Run("Methods", s.methods)
 	t.Run("Parameters", s.parameters)
 	t.Run("Bodies", s.bodies)
-	t.Run("Values", s.values)
 	if s.Lists != nil {
 		t.Run("MoreCases", func(t *testing.T) { s.Lists(t, s) })
 	}

@@ -18,13 +18,12 @@ import (
 
 // history is what requests have sent and responses have shown.
 type history struct {
-	seen     map[string]bool              // what coverage wants
-	first    map[string]string            // the first value that each name had; see differs
-	queries  map[string][]string          // what each parameter of a list has been, as status=sold
-	longest  map[string]Response          // of each operation that reads
-	accepted map[string]string            // the last body of each operation that was tested with an Idempotency-Key
-	ends     map[string]string            // the last page of each list
-	shown    map[*openapi3.SchemaRef]bool // the properties of responses that have had a value
+	seen     map[string]bool     // what coverage wants
+	first    map[string]string   // the first value that each name had; see differs
+	queries  map[string][]string // what each parameter of a list has been, as status=sold
+	longest  map[string]Response // of each operation that reads
+	accepted map[string]string   // the last body of each operation that was tested with an Idempotency-Key
+	ends     map[string]string   // the last page of each list
 
 	last    map[string]any // what a GET of each path has returned since the last write
 	writes  int            // the number of writes that succeeded
@@ -94,7 +93,7 @@ func (s *Suite) recordShown(t *testing.T, got Response) {
 		for _, part := range documented[place] {
 			s.seen[fmt.Sprintf("%p value %v", part, v)] = true
 			for name, p := range part.Properties {
-				s.shown[p] = s.shown[p] || o[name] != nil
+				s.seen[fmt.Sprintf("%p shown", p)] = s.seen[fmt.Sprintf("%p shown", p)] || o[name] != nil
 			}
 			at := instant(v).UTC()
 			zero := at.IsZero() || at.Unix() == 0 && !s.seen["sent "+at.String()]
@@ -179,11 +178,11 @@ func (s *Suite) recordEffects(got Response, given map[string][]string) {
 	}
 	for place, texts := range given {
 		value, others := Encode(texts), maps.Clone(given)
+		delete(others, place)
+		request := fmt.Sprint(s.writes, got.route.Path, place, others)
 		if got.StatusCode == http.StatusNotFound && !s.seen[place+value] {
 			continue
 		}
-		delete(others, place)
-		request := fmt.Sprint(s.writes, got.route.Path, place, others)
 		if isOther, changed := s.differs("value"+request, value), s.differs("body"+request, body); isOther && changed {
 			s.seen[got.route.Operation.OperationID+place+" effect"] = true
 		}
@@ -197,6 +196,11 @@ func (s *Suite) coverage(t *testing.T) {
 	want := func(name, what string) {
 		t.Helper()
 		s.Assert(t, s.seen[name+what] || s.exempt(name+what), "%s: got no%s, want a case with it", name, what)
+	}
+	once := func(key, name string) {
+		t.Helper()
+		s.Assert(t, s.seen[key] || s.exempt(name), "%s: got no such value, want a case with it", name)
+		s.seen[key] = true // named once, although other operations have it
 	}
 	table := "tested of each operation:"
 	for _, route := range s.operations {
@@ -233,17 +237,15 @@ func (s *Suite) coverage(t *testing.T) {
 				}
 				for _, part := range combined {
 					for _, v := range part.Enum {
-						what, value := fmt.Sprintf("%p value %v", part, v), fmt.Sprint(o.OperationID, " ", place, " ", v)
-						s.Assert(t, s.seen[what] || s.exempt(value), "%s: got no such value, want a case with it", value)
-						s.seen[what] = true // named once, although other operations have it
+						once(fmt.Sprintf("%p value %v", part, v), fmt.Sprint(o.OperationID, " ", place, " ", v))
 					}
 					if part.AdditionalProperties.Schema != nil {
 						want(name+place, " entry")
 					}
 					for property, p := range part.Properties {
-						shown := s.shown[p] || p.Value.WriteOnly
-						s.Assert(t, shown, "%s%s.%s: got no value, want a case with one", name, place, property)
-						s.shown[p] = true // named once, although other operations have it
+						if !p.Value.WriteOnly {
+							once(fmt.Sprintf("%p shown", p), name+place+"."+property)
+						}
 					}
 				}
 			}

@@ -58,10 +58,8 @@ func (s *Suite) Assert(t *testing.T, ok bool, format string, args ...any) {
 	}
 	hide := strings.NewReplacer(keys...)
 	for i, arg := range args {
-		switch arg := arg.(type) {
-		case string:
-			args[i] = hide.Replace(arg)
-		case error, []string, []any, object:
+		switch arg.(type) {
+		case string, error, []string, []any, object:
 			args[i] = hide.Replace(fmt.Sprint(arg))
 		}
 	}

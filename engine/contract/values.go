@@ -89,13 +89,13 @@ func (all schemas) isScalar(place string) bool {
 // compare reports the values that want and got have otherwise: those of want that the document has,
 // and all of an object with properties of any name. A missing value is null.
 func (all schemas) compare(place string, want, got any, report func(place string, want, got any)) {
-	isMap := func(s *openapi3.Schema) bool { return s.AdditionalProperties.Schema != nil }
+	isMap := slices.ContainsFunc(all[place], func(s *openapi3.Schema) bool { return s.AdditionalProperties.Schema != nil })
 	wantObject, isObject := want.(object)
 	gotObject, isToo := got.(object)
 	wantList, _ := want.([]any)
 	gotList, _ := got.([]any)
 	switch {
-	case isObject && isToo && slices.ContainsFunc(all[place], isMap):
+	case isObject && isToo && isMap:
 		names := maps.Clone(wantObject)
 		maps.Copy(names, gotObject)
 		for name := range names {
@@ -160,9 +160,8 @@ var candidates = []string{
 	`"2026-11-21T10:00:00.25-23:30"`,
 }
 
-// valuesOf returns JSON values that are valid for a schema, and others that are not. Of a schema with a format
-// for text other than date-time, and of one that is no text, number with a maximum or list, it knows only the
-// example, and values of other types. It leaves out schemas around s that are within it again.
+// valuesOf returns JSON values that are valid for a schema, and others that are not. If it does not know the
+// kind of schema, the example is the only valid one. It leaves out schemas around s that are within it again.
 func valuesOf(s *openapi3.Schema, around ...*openapi3.Schema) (good, bad []string) {
 	all := slices.Clone(candidates)
 	for _, v := range s.Enum {
@@ -251,17 +250,14 @@ func limits(s *openapi3.Schema) (last, next []string) {
 			last = append(last, " value "+hundredths)
 		}
 	}
-	if s.Format == "date-time" {
-		last = append(last, " time with an offset and a fraction")
-	}
-	if s.AdditionalProperties.Schema != nil {
-		last = append(last, " entry")
-	}
-	if s.Nullable {
-		last = append(last, " null")
-	}
-	if entry := s.AdditionalProperties.Schema; entry != nil && entry.Value.Nullable {
-		last = append(last, " null in it")
+	entry := s.AdditionalProperties.Schema
+	for what, wanted := range map[string]bool{
+		" time with an offset and a fraction": s.Format == "date-time", " null": s.Nullable,
+		" entry": entry != nil, " null in it": entry != nil && entry.Value.Nullable,
+	} {
+		if wanted {
+			last = append(last, what)
+		}
 	}
 	return last, next
 }
