@@ -45,7 +45,6 @@ type Suite struct {
 	MaxBody int            // bytes of a request's body
 	Leaks   *regexp.Regexp // what no message may contain, such as the form of a key; may be nil
 	Cases   func(t *testing.T, s *Suite)
-	Lists   func(t *testing.T, s *Suite) // more cases, after those that fill lists; may be nil
 
 	// Unpromised has a reason for each thing that an operation need not do, or that the suite need not test, in the
 	// words of a failure: "createBook answer" if its answer may differ from the next read, or "getBook .title" if it
@@ -91,9 +90,6 @@ func (s *Suite) Test(t *testing.T) {
 	t.Run("Methods", s.methods)
 	t.Run("Parameters", s.parameters)
 	t.Run("Bodies", s.bodies)
-	if s.Lists != nil {
-		t.Run("MoreCases", func(t *testing.T) { s.Lists(t, s) })
-	}
 	t.Run("Lists", s.lists)
 	t.Run("Coverage", s.coverage) // of the tests before it
 	s.reportHidden(t)

@@ -27,7 +27,7 @@ func TestContract(t *testing.T) {
 			server := httptest.NewServer(newHandler(t, openTest(t, address), p.tokens))
 			defer server.Close()
 			(&contract.Suite{
-				Document: document, URL: server.URL + "/v1", Realm: "clinic", MaxBody: 64 << 10, Cases: cases, Lists: fill,
+				Document: document, URL: server.URL + "/v1", Realm: "clinic", MaxBody: 64 << 10, Cases: cases,
 				Key: p.sign(t, jwt.MapClaims{"scope": "a clinic:write"}), OtherKey: key, ReadOnlyKey: p.sign(t, nil),
 				ExpiredKey: p.sign(t, expired), UnknownKey: newProvider(t).sign(t, nil),
 				Unpromised: map[string]string{
@@ -124,6 +124,7 @@ func cases(t *testing.T, s *contract.Suite) {
 	} {
 		s.Try(t, c)
 	}
+	fill(t, s)
 }
 
 // fill sends requests of which only one may succeed.

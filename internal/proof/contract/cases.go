@@ -20,15 +20,7 @@ import (
 // run makes keys and names differ from those of other runs.
 var run = fmt.Sprint(time.Now().UnixNano())
 
-// lists tests sequences of requests, which fill the list.
-func lists(t *testing.T, s *contract.Suite) {
-	t.Run("Create", func(t *testing.T) { create(t, s) })
-	t.Run("Retry", func(t *testing.T) { retry(t, s) })
-	t.Run("LongTexts", func(t *testing.T) { longTexts(t, s) })
-}
-
-// cases tests single requests.
-// address is what the served document says of the service.
+// cases tests single requests, and then sequences of them. address is what the served document says of the service.
 func cases(t *testing.T, s *contract.Suite, address string) {
 	body := example.Body()
 	servers, want := regexp.MustCompile(`(?m)^servers:.*(\n+[ -].*)*`), "servers:\n  - url: "+address
@@ -114,6 +106,9 @@ func cases(t *testing.T, s *contract.Suite, address string) {
 		same := got.Header.Get("X-Request-Id") == id
 		got.Assert(t, same == kept, "X-Request-Id: got the one that was sent: %t, want %t", same, kept)
 	}
+	t.Run("Create", func(t *testing.T) { create(t, s) })
+	t.Run("Retry", func(t *testing.T) { retry(t, s) })
+	t.Run("LongTexts", func(t *testing.T) { longTexts(t, s) })
 }
 
 // object is a JSON object, with numbers as written.

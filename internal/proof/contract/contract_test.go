@@ -52,7 +52,6 @@ func newSuite(url, address string, s *contract.Suite) *contract.Suite {
 	s.Document, s.URL, s.Realm, s.MaxBody = example.OpenAPI(), url, service.Name, service.MaxBody
 	s.Leaks = regexp.MustCompile(service.Name + `\.|` + keys.Pattern(service.KeyPrefix).String())
 	s.Cases = func(t *testing.T, s *contract.Suite) { cases(t, s, address) }
-	s.Lists = lists
 	s.Unpromised = map[string]string{"listPets page": "A page also ends with the pet that brings its names to 32 KiB; see longTexts."}
 	return s
 }
