@@ -62,7 +62,8 @@ func TestRoot(t *testing.T) {
 	}
 	wantError := func(want, command string) {
 		t.Helper()
-		if got, stderr := runHere(t.Context(), command, environment{root: true}); got != 1 || !strings.Contains(stderr, want) {
+		got, stderr := runHere(t.Context(), command, environment{root: true})
+		if got != 1 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: got status %d, %s, want 1, %s", command, got, stderr, want)
 		}
 	}

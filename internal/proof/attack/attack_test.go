@@ -78,7 +78,8 @@ func TestAttack(t *testing.T) {
 func measure(t *testing.T, a attack, certificates string) {
 	addr := program.FreeAddress(t)
 	// The attack ends with the program, which needs most memory with TLS.
-	p := program.Serve(t, addr, "--store", "memory:", "--tls-cert", certificates+"/cert.pem", "--tls-key", certificates+"/key.pem")
+	p := program.Serve(t, addr, "--store", "memory:",
+		"--tls-cert", certificates+"/cert.pem", "--tls-key", certificates+"/key.pem")
 	c := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: insecure,
 		MaxConnsPerHost: 1, // a second one might have to wait until some of the attacker's close

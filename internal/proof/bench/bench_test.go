@@ -189,8 +189,9 @@ func fill(b *testing.B, addr string) {
 // saturate has wrk send requests, one on each line, for a second, as fast as the server responds.
 // It returns how many it served.
 func saturate(b *testing.B, s server, requests string) float64 {
-	cmd := exec.Command("taskset", "-c", "1", "wrk", "-t1", fmt.Sprintf("-c%d", connections), "-d1", "-s", "testdata/load.lua",
-		"-H", "Authorization: Bearer "+program.Key, "-H", "Content-Type: application/json", "http://"+s.addr)
+	cmd := exec.Command("taskset", "-c", "1", "wrk", "-t1", fmt.Sprintf("-c%d", connections), "-d1",
+		"-s", "testdata/load.lua", "-H", "Authorization: Bearer "+program.Key, "-H", "Content-Type: application/json",
+		"http://"+s.addr)
 	cmd.Stdin = strings.NewReader(requests)
 	out, err := cmd.CombinedOutput()
 	_, summary, _ := strings.Cut(string(out), "summary:")
