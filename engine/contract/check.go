@@ -98,7 +98,7 @@ func (s *Suite) checkDocumented(t *testing.T, got Response, hasBody bool) {
 	s.record(t, got)
 }
 
-// checkHeader compares the header with lines of regular expressions; without one, there must be none.
+// CheckHeader compares the header with lines of regular expressions; without one, there must be none.
 func (got Response) CheckHeader(t *testing.T, lines string) {
 	t.Helper()
 	for _, line := range strings.Split(lines, "\n") { // in a range over a function, failures would name this file
@@ -139,8 +139,7 @@ func (s *Suite) checkError(t *testing.T, got Response) {
 		"message: got %q, want one plain sentence with nothing internal such as %q", m, leak.FindString(m))
 }
 
-// route returns the operation of a request, HEAD being GET, and the identifiers in its path; nil if the
-// document has none.
+// route returns the operation of a request, HEAD being GET, and the identifiers in its path; nil if there is none.
 func (s *Suite) route(c Case) (*routers.Route, map[string]string) {
 	method, path, _ := c.target()
 	for _, r := range s.operations {
@@ -152,8 +151,7 @@ func (s *Suite) route(c Case) (*routers.Route, map[string]string) {
 	return nil, nil
 }
 
-// identifiers returns the parameters in a path, if it is one of the operation. An encoded slash is not
-// a separator.
+// identifiers returns the parameters in a path of the operation. An encoded slash is not a separator.
 func identifiers(r *routers.Route, path string) (ids map[string]string, found bool) {
 	names, parts := strings.Split(r.Path, "/"), strings.Split(path, "/")
 	if len(names) != len(parts) {

@@ -128,8 +128,7 @@ type object = map[string]any
 
 func bearer(key string) string { return "Authorization: Bearer " + key }
 
-// try tests a case, that its operation needs a key, and what it changes. A client that has the
-// response already gets a 304.
+// Try tests a case, that its operation needs a key, and what it changes. A client with the response gets a 304.
 func (s *Suite) Try(t *testing.T, c Case) Response {
 	t.Helper()
 	r, ids := s.route(c)
@@ -153,8 +152,7 @@ func (s *Suite) Try(t *testing.T, c Case) Response {
 	return got
 }
 
-// needsKey tests that the operation of a case answers 401 without a key, or the same if it is public; and
-// with a key that may only read the same as with another, or 403 if it writes.
+// needsKey tests a case without a key, unless its operation is public, and with a key that may only read.
 func (s *Suite) needsKey(t *testing.T, c Case, r *routers.Route) {
 	t.Helper()
 	if !needsNoKey(r) {
@@ -172,7 +170,7 @@ func (s *Suite) needsKey(t *testing.T, c Case, r *routers.Route) {
 	s.Expect(t, reader)
 }
 
-// expect sends the request of a case and compares the response. HEAD gets what GET gets.
+// Expect sends the request of a case and compares the response. HEAD gets what GET gets.
 func (s *Suite) Expect(t *testing.T, c Case) Response {
 	t.Helper()
 	got := s.send(t, c)

@@ -189,9 +189,8 @@ func (s *Suite) recordEffects(got Response, given map[string][]string) {
 	}
 }
 
-// coverage tests that the cases have seen every response that a client can cause, every header of a
-// success and every property, and that they have sent every parameter and property with different
-// values, up to its limits. TestSocket causes the 408, because a proxy would wait for the body.
+// coverage tests that the cases have seen every response, header and property that a client can cause, and sent
+// each parameter and property with different values, up to its limits. TestSocket causes the 408.
 func (s *Suite) coverage(t *testing.T) {
 	want := func(name, what string) {
 		t.Helper()

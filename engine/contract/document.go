@@ -100,8 +100,7 @@ func jsonBody(content openapi3.Content) (media string, s *openapi3.Schema) {
 	return "", openapi3.NewSchema()
 }
 
-// parameters tests of every operation that it refuses texts that are not valid for a
-// parameter, and a parameter of the query that is given twice.
+// parameters tests that each operation refuses invalid texts, and a parameter of the query that is given twice.
 func (s *Suite) parameters(t *testing.T) {
 	for _, r := range s.operations {
 		for _, p := range parameters(r) {

@@ -37,8 +37,7 @@ func (s *Suite) read(t *testing.T, path string) (got Response, found bool) {
 	return got, true
 }
 
-// readPath returns where the effect of a write can be read: at its path or, if that is an action
-// such as /books/{bookId}/lend, above it.
+// readPath returns where a write can be read: at its path or, if that is an action as /books/{bookId}/lend, above.
 func readPath(r *routers.Route, target string) string {
 	if r.PathItem.Get == nil && strings.HasSuffix(path.Dir(r.Path), "}") {
 		return path.Dir(target)

@@ -227,8 +227,7 @@ func valuesOf(s *openapi3.Schema, around ...*openapi3.Schema) (good, bad []strin
 
 const longestText = 64 << 10 // no body that the edge accepts by default has one
 
-// limits returns the last size within each limit, and the next. It leaves out those of which no
-// request can have the next.
+// limits returns the last size within each limit, and the next, unless no request can have that.
 func limits(s *openapi3.Schema) (last, next []string) {
 	keywords, _ := Decode(Encode(s)).(object)
 	for what, size := range map[string]string{
@@ -262,8 +261,7 @@ func limits(s *openapi3.Schema) (last, next []string) {
 	return last, next
 }
 
-// isValid reports whether a JSON value is valid for s. An integer is an int64 or int32,
-// written in digits.
+// isValid reports whether a JSON value is valid for s. An integer is an int64 or int32, written in digits.
 func isValid(s *openapi3.Schema, text string) bool {
 	v := Decode(text)
 	if number, isNumber := v.(json.Number); isNumber && s.Type.Is("integer") {
@@ -278,8 +276,7 @@ func isValid(s *openapi3.Schema, text string) bool {
 	return s.VisitJSON(v) == nil
 }
 
-// invalidTexts returns what is not valid for a parameter: a text, or several if it is a list. It returns none
-// if the parameter may be an object.
+// invalidTexts returns what is not valid for a parameter that is no object: a text, or several if it is a list.
 func invalidTexts(s *openapi3.Schema) (all [][]string) {
 	if s.Type.Is("object") {
 		return nil
