@@ -13,6 +13,7 @@ import (
 	"net/mail"
 	"net/url"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -235,6 +236,12 @@ func decodeBody(schema *openapi3.Schema, body []byte, into any) error {
 		options = options[:2]
 	}
 	undecodable, invalid := json.Unmarshal(body, into), schema.VisitJSON(value, options...)
+	if union, ok := into.(interface{ ValueByDiscriminator() (any, error) }); ok && invalid == nil {
+		// The generated type of oneOf decodes the body only when the service asks for its value.
+		if branch, err := union.ValueByDiscriminator(); err != nil && branch != nil {
+			undecodable = json.Unmarshal(body, reflect.New(reflect.TypeOf(branch)).Interface())
+		}
+	}
 	if undecodable == nil && invalid == nil {
 		return nil
 	}

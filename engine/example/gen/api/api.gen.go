@@ -206,7 +206,9 @@ type Patients struct {
 
 // Scan The regions of a scan that are unusual.
 type Scan struct {
-	Kind ScanKind `json:"kind"`
+	// Images Example: 12
+	Images *int     `json:"images,omitempty"`
+	Kind   ScanKind `json:"kind"`
 
 	// Regions Example: ["left lung"]
 	Regions []string `json:"regions"`
