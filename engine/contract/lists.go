@@ -177,40 +177,37 @@ func identifier(v any) string {
 	return fmt.Sprint(o["id"])
 }
 
-// lists tests every list, with examples of the parameters that it requires.
+// lists tests every list, with examples of the parameters that it requires: that walks with any limit return
+// the same, and what the parameters change. One that is left out has its default.
 func (s *Suite) lists(t *testing.T) {
 	for _, r := range s.operations {
 		l, isList := listOf(r)
 		send, callable := request(r, "")
-		_, _, query := Case{Send: send}.target()
-		if path := s.longest[r.Operation.OperationID].path; isList && callable && path != "" {
-			s.list(t, r, l, path+"?"+query+"&")
+		path := s.longest[r.Operation.OperationID].path
+		if !isList || !callable || path == "" {
+			continue
 		}
-	}
-}
-
-// list tests that walks with any limit return the same, and what the parameters change. One that is left
-// out has its default.
-func (s *Suite) list(t *testing.T, r *routers.Route, l list, target string) {
-	most, name := int(*l.limit.Max), r.Operation.OperationID+" walk"
-	all := s.Walk(t, target, most)
-	for _, n := range []int{1, 7} {
-		s.same(t, name, fmt.Sprint(target, "limit=", n), s.Walk(t, target+"other=1&", n), all)
-	}
-	array := l.documented[strings.TrimSuffix(l.place, "[]")][0]
-	fits := array.MaxItems == nil || most <= int(*array.MaxItems)
-	s.Assert(t, fits, "%slimit: got the maximum %v, want at most maxItems", target, most)
-	if usual, isNumber := l.limit.Default.(float64); isNumber {
-		isMore := r.PathItem.Post == nil || len(all) > int(usual)
-		s.Assert(t, isMore, "%s: got %d, want cases that create more than %v, the usual limit", target, len(all), usual)
-		page, _ := s.Page(t, target)
-		wantPage, _ := s.Page(t, fmt.Sprint(target, "limit=", usual))
-		s.same(t, name, target, page, wantPage)
-	}
-	s.seen[name] = true
-	for _, p := range parameters(r) {
-		if p.In == openapi3.ParameterInQuery && p.Name != "limit" && p.Name != l.cursor {
-			s.filter(t, r.Operation.OperationID+placeOf(p), l, p, target, all)
+		_, _, query := Case{Send: send}.target()
+		most, name, target := int(*l.limit.Max), r.Operation.OperationID+" walk", path+"?"+query+"&"
+		all := s.Walk(t, target, most)
+		for _, n := range []int{1, 7} {
+			s.same(t, name, fmt.Sprint(target, "limit=", n), s.Walk(t, target+"other=1&", n), all)
+		}
+		array := l.documented[strings.TrimSuffix(l.place, "[]")][0]
+		fits := array.MaxItems == nil || most <= int(*array.MaxItems)
+		s.Assert(t, fits, "%slimit: got the maximum %v, want at most maxItems", target, most)
+		if usual, isNumber := l.limit.Default.(float64); isNumber {
+			isMore := r.PathItem.Post == nil || len(all) > int(usual)
+			s.Assert(t, isMore, "%s: got %d, want cases that create more than %v, the usual limit", target, len(all), usual)
+			page, _ := s.Page(t, target)
+			wantPage, _ := s.Page(t, fmt.Sprint(target, "limit=", usual))
+			s.same(t, name, target, page, wantPage)
+		}
+		s.seen[name] = true
+		for _, p := range parameters(r) {
+			if p.In == openapi3.ParameterInQuery && p.Name != "limit" && p.Name != l.cursor {
+				s.filter(t, r.Operation.OperationID+placeOf(p), l, p, target, all)
+			}
 		}
 	}
 }

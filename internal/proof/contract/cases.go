@@ -33,18 +33,13 @@ func cases(t *testing.T, s *contract.Suite, address string) {
 		// Lists.
 		{Send: "GET /v1/pets?after=0", Want: "200"},
 		{Send: "GET /v1/pets?after=9223372036854775807", Want: "200", Says: "[]", Header: "Link:"},
-		{Send: "GET /v1/pets?limit=101", Want: "400 invalid_parameter", Says: "limit 1 100"},
-		{Send: "GET /v1/pets?after=-1", Want: "400 invalid_parameter", Says: "after 0"},
 		{Send: "GET /v1/pets?l%69mit=0", Want: "400 invalid_parameter", Says: "limit"},
 		{Send: "GET /v%31/pets?limit=0", Want: "400 invalid_parameter", Says: "limit"},
 		{Send: "GET /v1/pets?%zz", Want: "400 invalid_parameter", Says: "query"},
-		{Send: "GET /v1/pets?limit=%zz", Want: "400 invalid_parameter", Says: "query"},
-		{Send: "GET /v1/pets?%", Want: "400 invalid_parameter", Says: "query"},
 		{Send: "GET /v1/pets?limit=5;x=1", Want: "400 invalid_parameter", Says: "query"},
 
 		// What clients accept is not looked at.
 		{Send: "GET /v1/pets?limit=1\nAccept: text/html", Want: "200"},
-		{Send: "GET /v1/pets?limit=1\nAccept: application/json;q=0", Want: "200"},
 		{Send: "GET /v1/pets?limit=1\nAccept: nonsense", Want: "200"},
 
 		// Creates. The body is 64 KiB at most, and nested 100 levels deep. Unknown properties are ignored.
@@ -67,8 +62,6 @@ func cases(t *testing.T, s *contract.Suite, address string) {
 		{Send: "GET /openapi.yaml\nRange: bytes=9-2", NoKey: true, Want: "200", Same: yaml, Header: `ETag: "[0-9a-f]+"`},
 		{Send: "GET /openapi.yaml\nIf-Match: \"another\"", NoKey: true, Want: "200", Same: yaml},
 		{Send: "GET /openapi.json", NoKey: true, Want: "200", Header: "Content-Type: application/(openapi\\+)?json.*", Same: asJSON},
-		{Send: "GET /", NoKey: true, Want: "404 not_found", Says: "/v1"},
-		{Send: "GET /\nAccept: */*", NoKey: true, Want: "404 not_found", Says: "/v1"},
 		{Send: "GET /\nAccept: application/json;q=0", NoKey: true, Want: "404 not_found", Says: "/v1"},
 	} {
 		s.Try(t, c)
