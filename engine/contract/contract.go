@@ -16,6 +16,7 @@ package contract
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -68,9 +69,9 @@ func (s *Suite) Test(t *testing.T) {
 	s.base = base.Path
 	for _, path := range s.Document.Paths.InMatchingOrder() {
 		item := s.Document.Paths.Value(path)
-		for method, o := range item.Operations() {
+		for _, method := range slices.Sorted(maps.Keys(item.Operations())) {
 			s.operations = append(s.operations, &routers.Route{
-				Spec: s.Document, Path: s.base + path, PathItem: item, Method: method, Operation: o,
+				Spec: s.Document, Path: s.base + path, PathItem: item, Method: method, Operation: item.GetOperation(method),
 			})
 		}
 	}

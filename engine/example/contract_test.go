@@ -124,13 +124,11 @@ func cases(t *testing.T, s *contract.Suite) {
 	} {
 		s.Try(t, c)
 	}
-	fill(t, s)
-}
-
-// fill sends requests of which only one may succeed.
-func fill(t *testing.T, s *contract.Suite) {
+	// Only one of eight at once may succeed, and no other patient's balance changes.
 	s.Once(t, "POST /v1/patients/1/visits", 409, func() string { return `{"day":"2026-01-01","reason":"r"}` })
 	s.Once(t, "POST /v1/transfers", 409, func() string { return `{"from":1,"to":3,"cents":499}` })
-	s.Try(t, contract.Case{Send: "GET /v1/patients/1", Want: "200", Says: `"balance":0`})
-	s.Try(t, contract.Case{Send: "GET /v1/patients/3", Want: "200", Says: `"balance":499`})
+	s.Try(t, contract.Case{Send: "POST /v1/transfers", Body: `{"from":3,"to":3,"cents":499}`, Want: "204"})
+	for id, balance := range map[int]int{1: 0, 3: 499, 4: richest} {
+		s.Try(t, contract.Case{Send: fmt.Sprint("GET /v1/patients/", id), Want: "200", Says: fmt.Sprintf(`"balance":%d`, balance)})
+	}
 }
