@@ -79,6 +79,7 @@ func cases(t *testing.T, s *contract.Suite) {
 		{Send: "POST /v1/patients/2/visits", Body: `{"day":"2026-11-21","reason":"fever"}`, Want: "201"},
 		{Send: "POST /v1/patients/1/visits", Body: `{"day":"2026-11-21","reason":"fever"}`, Want: "409 conflict", Says: "day"},
 		{Send: "POST /v1/patients/999/visits", Body: `{"day":"2026-11-21","reason":"fever"}`, Want: "404 not_found"},
+		{Send: "GET /v1/patients/5", Want: "404 not_found"}, // no visit adds a patient
 		{Send: "GET /v1/patients/1/visits/1", Want: "200"},
 		{Send: "GET /v1/patients/2/visits/3", Want: "200"},
 		{Send: "GET /v1/patients/1/visits/999", Want: "404 not_found"},
