@@ -197,7 +197,6 @@ func TestDocs(t *testing.T) {
 		{local, "GET /manual", 200, "Etag", `"ae35964219d1b24bba10a2fba9551a06219d701a8f3fff6e80750d09f4f3b495"`},
 		{Options{Docs: []File{{Path: "/a", Content: []byte("\x1f\x8b")}}}, "GET /a", 200, "Content-Encoding", "gzip"},
 		{none, "GET /readyz", 200, "Cache-Control", "no-store"},
-		{none, "GET /manual", 404, "Content-Security-Policy", ""},
 		{local, browser, 302, "Location", "/manual"},
 		{public, browser, 302, "Location", "https://example.com/a%20b/manual"},
 		{none, browser, 404, "Vary", "Accept"},
@@ -261,13 +260,12 @@ func TestOrigins(t *testing.T) {
 	const app, preflight = "https://app.example.com", "OPTIONS /v1/books\nAccess-Control-Request-Headers: traceparent,x\nOrigin: "
 	s := newServer(t, Options{AllowOrigins: []string{"http://localhost:*", app}})
 	for send, want := range map[string]string{
-		"GET /v1/books\nOrigin: " + app:                    "200 " + app + " *",
 		"GET /v1/books/\nOrigin: " + app:                   "404 " + app + " *",
 		"PATCH /v1/books/1\nOrigin: http://localhost:3000": "405 http://localhost:3000 *",
-		preflight + app:                                    "204 " + app + " traceparent,x GET,HEAD,POST,PUT,PATCH,DELETE 7200",
-		preflight + app + ":8443":                          "204",
-		"GET /v1/books\nOrigin: http://localhost.example":  "200",
-		"OPTIONS /v1/books/":                               "404",
+		preflight + app:           "204 " + app + " traceparent,x GET,HEAD,POST,PUT,PATCH,DELETE 7200",
+		preflight + app + ":8443": "204",
+		"GET /v1/books\nOrigin: http://localhost.example": "200",
+		"OPTIONS /v1/books/":                              "404",
 	} {
 		w := s.send(send, "")
 		got := fmt.Sprint(w.Code)
@@ -284,7 +282,6 @@ func TestClientAddress(t *testing.T) {
 	unix := context.WithValue(t.Context(), http.LocalAddrContextKey, &net.UnixAddr{Net: "unix"})
 	s := newServer(t, Options{TrustedProxies: []net.IPNet{{IP: net.IPv4(10, 0, 0, 0), Mask: net.CIDRMask(8, 32)}}})
 	for _, c := range []struct{ connection, forwarded, want string }{
-		{"10.0.0.1:5", "203.0.113.9, 198.51.100.7", "198.51.100.7"},
 		{"10.0.0.1:5", "198.51.100.7, 10.0.0.2", "198.51.100.7"},
 		{"10.0.0.1:5", "198.51.100.7|10.0.0.2", "198.51.100.7"}, // two headers
 		{"10.0.0.1:5", "fe80::1%\u009b31m", "10.0.0.1"},
@@ -292,7 +289,6 @@ func TestClientAddress(t *testing.T) {
 		{"127.0.0.1:5", "203.0.113.7", "127.0.0.1"},
 		{"[fe80::1]:5", "203.0.113.7", "fe80::1"},
 		{"@", "203.0.113.9, 10.0.0.2", "203.0.113.9"},
-		{"@", "", "::"},
 	} {
 		r := newRequest("GET /livez", "")
 		r.RemoteAddr, r.Header["X-Forwarded-For"] = c.connection, strings.Split(c.forwarded, "|")
