@@ -259,13 +259,10 @@ func TestRecordUses(t *testing.T) {
 		var log bytes.Buffer
 		ctx, stop := context.WithCancel(f.Context())
 		go f.RecordUses(ctx, slog.New(slog.NewTextHandler(&log, nil)))
-		use := func() time.Time {
-			f.want(token, id, 1)
-			return time.Now()
-		}
+		use := func() time.Time { f.want(token, id, 1); return time.Now() }
 		wantUsed := func(want time.Time) {
 			f.Helper()
-			time.Sleep(31 * time.Second) // record may take a second
+			time.Sleep(30 * time.Second)
 			synctest.Wait()
 			if k, _ := f.stored.Load(id); !k.(Key).UsedAt.Equal(want) {
 				f.Errorf("got a use at %v, want %v", k.(Key).UsedAt, want)
@@ -273,29 +270,29 @@ func TestRecordUses(t *testing.T) {
 		}
 		succeed, stored := f.record, time.Time{}
 		for _, err := range []error{nil, errAway} { // a use while others are recorded is not lost
-			during := make(chan time.Time, 1)
+			var during time.Time
 			f.record = func() error {
-				f.record = succeed
-				go func() { during <- use() }()
-				time.Sleep(time.Second)
+				f.record, during = succeed, use()
 				return err
 			}
-			used := use()
-			if err == nil {
+			if used := use(); err == nil {
 				stored = used
 			}
 			wantUsed(stored)
-			stored = <-during
+			stored = during
 			wantUsed(stored)
 		}
 		f.record = func() error { return errors.New("there is nothing to record") }
 		wantUsed(stored)
-		f.record = succeed
+		f.record = func() error { f.record = succeed; return errAway }
 		last := use()
+		wantUsed(stored)
+		wantUsed(last)
+		last = use()
 		stop()
 		wantUsed(last)
-		if got := log.String(); strings.Count(got, "away") != 1 || strings.Count(got, "\n") != 1 {
-			f.Errorf("log: got %q, want one error", got)
+		if got := log.String(); strings.Count(got, "away") != 2 || strings.Count(got, "\n") != 2 {
+			f.Errorf("log: got %q, want two errors", got)
 		}
 	})
 }
