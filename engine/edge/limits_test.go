@@ -60,12 +60,9 @@ func TestInFlight(t *testing.T) {
 		third(128, 503)
 		wait := time.Since(start)
 		assert(t, wait == 8*time.Second, "those that wait: got their 503 after %v, want 8 s", wait)
-		firstLater, secondLater := begin("first", 192), begin("second", 128) // in the slots that the others have left
 		close(done)
 		first(192, 200)
 		second(64, 200)
-		firstLater(192, 200)
-		secondLater(128, 200)
 		left := len(s.inFlight.shares) == 0 && s.inFlight.admitted.TryAcquire(512) && s.inFlight.running.TryAcquire(256)
 		assert(t, left, "afterwards: got requests of %d keys, want none", len(s.inFlight.shares))
 		s.wantMetric(t, "requests_shed_total{reason=\"in_flight\"} 451\nrequests_shed_total{reason=\"rate\"} 0")

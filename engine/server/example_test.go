@@ -3,7 +3,6 @@ package server_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log"
 	"net"
 	"net/http"
@@ -33,13 +32,12 @@ func Example() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		body, _ := io.ReadAll(r.Body)
-		fmt.Printf("%s", body)
+		fmt.Println(r.Status)
 		cancel(server.Interrupted{Signal: syscall.SIGTERM})
 	}()
 	fmt.Println(s.Run(ctx))
 	// Output:
-	// hello
+	// 200 OK
 	// draining
 	// <nil>
 }

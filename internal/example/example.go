@@ -55,17 +55,13 @@ func newPet() *openapi3.Schema {
 // Body returns a body for createPet with properties such as `"name":"Tom"`, and with
 // examples of those that are required. Without a name it gets one that no other body has.
 func Body(properties ...string) string {
-	if !has(properties, text) {
+	if !slices.ContainsFunc(properties, func(p string) bool { return strings.HasPrefix(p, strconv.Quote(text)+":") }) {
 		properties = append(properties, fmt.Sprintf(`%q:"%v %d"`, text, newPet().Properties[text].Value.Example, names.Add(1)))
 	}
 	return contract.BodyOf(newPet(), properties...)
 }
 
 var names atomic.Int64 // given by Body
-
-func has(properties []string, name string) bool {
-	return slices.ContainsFunc(properties, func(p string) bool { return strings.HasPrefix(p, strconv.Quote(name)+":") })
-}
 
 // Pet returns the pet of Body. The names of its fields are those of the properties,
 // whatever their case.
