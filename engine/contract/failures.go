@@ -51,7 +51,7 @@ func (s *Suite) Assert(t *testing.T, ok bool, format string, args ...any) {
 		return
 	}
 	var keys []string
-	for _, key := range []string{s.Key, s.OtherKey, s.ReadOnlyKey, s.ExpiredKey, s.RevokedKey} {
+	for _, key := range []string{s.Key, s.OtherKey, s.ReadOnlyKey, s.ExpiredKey, s.RevokedKey, s.UnknownKey} {
 		if key != "" {
 			keys = append(keys, key, "KEY", url.QueryEscape(key), "KEY")
 		}
