@@ -24,6 +24,7 @@ func TestContract(t *testing.T) {
 	expired := jwt.MapClaims{"exp": time.Now().Add(-time.Minute).Unix()}
 	for kind, address := range stores {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			server := httptest.NewServer(newHandler(t, openTest(t, address), p.tokens))
 			defer server.Close()
 			(&contract.Suite{
@@ -88,7 +89,6 @@ func cases(t *testing.T, s *contract.Suite) {
 		{Send: "PATCH /v1/patients/1/visits/1" + mergePatch, Body: `{"day":"2026-11-22"}`, Want: "409 conflict"},
 		{Send: "PATCH /v1/patients/1/visits/1" + mergePatch, Body: `{"day":"2026-11-23"}`, Want: "200"},
 		{Send: "PATCH /v1/patients/1/visits/999" + mergePatch, Body: `{"day":"2026-11-24"}`, Want: "404 not_found"},
-		// Removals.
 		{Send: "DELETE /v1/patients/2", Want: "409 conflict", Says: "visits"},
 		{Send: "DELETE /v1/patients/1/visits/999", Want: "404 not_found"},
 		{Send: "DELETE /v1/patients/2/visits/3", Want: "204"},
