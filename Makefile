@@ -36,7 +36,8 @@ else
 GOTEST := go test -vet=off
 NO_CC  := No race detector: it needs a C compiler. On Debian: apt-get install gcc libc6-dev
 endif
-GOTEST += -tags '$(subst $(space),$(comma),$(strip $(TAGS)))' -timeout 10m
+# Tests also wait, so there are three packages at a time, even on two cores.
+GOTEST += -p 3 -tags '$(subst $(space),$(comma),$(strip $(TAGS)))' -timeout 10m
 
 # The second service is a module of its own, which ./... leaves out.
 EXAMPLE  := engine/example
