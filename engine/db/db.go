@@ -44,10 +44,9 @@ func Canceled(cause error) error {
 
 // Report describes a database file that was read in full.
 type Report struct {
-	Schema int64  // the version
-	Rows   []Rows // of the program's tables
-	Bytes  int64
-
+	Schema  int64  // the version
+	Rows    []Rows // of the program's tables
+	Bytes   int64
 	Altered error // how the schema differs from a fresh one of that version, or nil
 }
 
