@@ -107,7 +107,8 @@ Exit status:
     2              the command line or an environment variable is invalid
     129, 130, 143  interrupted by SIGHUP, SIGINT (Ctrl-C) or SIGTERM; serve, once
                    it listens, stops with 0`,
-		Version:       fmt.Sprintf("%s (commit %s, %s, %s/%s)", version, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH),
+		Version: fmt.Sprintf("%s (commit %s, %s, %s/%s)", version, commit,
+			runtime.Version(), runtime.GOOS, runtime.GOARCH),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {

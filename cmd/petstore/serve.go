@@ -98,7 +98,7 @@ signal stops the server at once.`,
 	flags.BoolVar(&srv.Profiles, "pprof", false, "serve /debug/pprof/ at --admin-addr too; profiles can hold\n"+
 		"secrets; many connections may end a long one early")
 	flags.TextVar(&cfg.logLevel, "log-level", slog.LevelInfo, "the minimum `level` to log: debug, info,\nwarn or error")
-	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto, which is text at a terminal and else\njson")
+	flags.StringVar(&cfg.logFormat, "log-format", "auto", "text, json, or auto: text at a terminal, else json")
 	flags.BoolVar(&cfg.sandbox, "sandbox", false, "serve the same 300 pets from memory, also to web pages (CORS)")
 	return addStore(env, cmd)
 }
@@ -119,8 +119,7 @@ func (cfg *serveConfig) validate(env *environment, isSet func(flag string) bool)
 		found   bool
 		message string
 	}{
-		{cfg.sandbox && ownStore, "--sandbox has its own store; omit --store, --must-exist and --require-sync, and their " +
-			"variables"},
+		{cfg.sandbox && ownStore, "--sandbox has its own store; unset --store, --must-exist and --require-sync"},
 		{len(env.sockets) > 0 && isSet("addr"), "systemd passes a socket to listen on; omit --addr and its variable"},
 		{slices.Contains(env.sockets, nil), "systemd passes a socket that is not a stream"},
 		{cfg.server.Drain < 0, "--drain must not be negative"},
@@ -312,6 +311,7 @@ func fillSandbox(ctx context.Context, env *environment, st store.Store, base str
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.stdout, "PETSTORE_URL=%s\nPETSTORE_KEY=%s\nPETSTORE_READ_ONLY_KEY=%s\n", base, key, readOnlyKey)
+	_, err = fmt.Fprintf(env.stdout, "PETSTORE_URL=%s\nPETSTORE_KEY=%s\nPETSTORE_READ_ONLY_KEY=%s\n",
+		base, key, readOnlyKey)
 	return err
 }

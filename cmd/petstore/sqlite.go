@@ -66,8 +66,7 @@ func onFile(
 ) *cobra.Command {
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if env.store.Path() == "" {
-			return fmt.Errorf("a %s store is not a file: back up, restore and check it with the tools of its "+
-				"database", env.store.Name)
+			return fmt.Errorf("a %s store is not a file: back it up and restore it with the tools of its database", env.store.Name)
 		}
 		file := cmd.Flags().Arg(0)
 		if err := refuseRoot(env, file); err != nil {

@@ -209,7 +209,7 @@ func (s *Suite) bodies(t *testing.T) {
 				refuse(isJSON, body, "")
 			}
 			names := slices.Sorted(maps.Keys(object.Properties))
-			for _, name := range append(names, names[:min(1, len(names))]...) { // no property may change the others
+			for _, name := range append(names, names[:min(1, len(names))]...) { // the first one twice: none may change another
 				says, p := name, object.Properties[name]
 				if len(schema.OneOf) > 0 && schema.Discriminator == nil {
 					says = "" // of a branch that nobody knows

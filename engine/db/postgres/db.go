@@ -105,8 +105,7 @@ func (s Schema) connect(ctx context.Context, address string, logger *slog.Logger
 	d.logger, d.newest = cmp.Or(logger, slog.New(slog.DiscardHandler)), map[string]position{}
 	if hosts := unverified(address, config.ConnConfig); len(hosts) > 0 {
 		d.logger.Warn("PostgreSQL's certificate is not verified: use sslmode=verify-full, or sslmode=disable if the "+
-			"network is trusted",
-			"hosts", strings.Join(hosts, ","))
+			"network is trusted", "hosts", strings.Join(hosts, ","))
 	}
 	if err := d.prepare(ctx, config.ConnConfig); err != nil {
 		return nil, err

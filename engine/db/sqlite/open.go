@@ -206,8 +206,8 @@ func (d *DB) migrate(ctx context.Context) (err error) {
 	}
 	altered, err := d.schema.compare(ctx, d.writer, d.schema.newest(), differences)
 	if len(altered) > 0 {
-		d.logger.Warn("restore would reject a backup of this store: "+
-			""+db.ErrAltered.Error(), "has", strings.Join(altered, ", "))
+		d.logger.Warn("restore would reject a backup of this store: "+db.ErrAltered.Error(),
+			"has", strings.Join(altered, ", "))
 	}
 	return err
 }

@@ -171,7 +171,8 @@ func selectList(q pets.ListQuery, citus bool) (sql string, args []any) {
 	if citus {
 		return page, args
 	}
-	earlier := "sum(octet_length(name)) OVER (ORDER BY " + order + ") - octet_length(name)" // the bytes of the names before
+	// The bytes of the names before.
+	earlier := "sum(octet_length(name)) OVER (ORDER BY " + order + ") - octet_length(name)"
 	name := "CASE WHEN " + earlier + " < " + strconv.Itoa(pets.MaxPageText) + " THEN name ELSE '' END"
 	return "SELECT id, " + name + ", category_id, status FROM (" + page + ") page ORDER BY " + order, args
 }
