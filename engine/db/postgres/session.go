@@ -119,8 +119,7 @@ func (l *lineage) admit(s session) (err error) {
 	newest, known := l.newest[s.system]
 	switch {
 	case s.system == "" && len(l.newest) > 0:
-		err = fmt.Errorf("its timeline cannot be read, and one was seen: it may be an old primary; a restart accepts it: %w",
-			s.denied)
+		err = fmt.Errorf("its timeline cannot be read, and one was seen: it may be old; a restart accepts it: %w", s.denied)
 	case s.system == "":
 		l.logOnce(slog.LevelInfo, "an old primary that returns would go unnoticed, since the timeline cannot be read",
 			"host", s.host, "error", s.denied)
@@ -130,8 +129,7 @@ func (l *lineage) admit(s session) (err error) {
 		err = fmt.Errorf("its timeline is %s, and %s was seen: it is an old primary; a restart accepts it once the newer "+
 			"one is gone", s.timeline, newest.timeline)
 	case s.compare(s.before[s.system]) < 0:
-		err = errors.New("its log ends before that of another primary of its timeline; a restart accepts it once the " +
-			"other one is gone")
+		err = errors.New("its log ends before another primary's of its timeline; a restart accepts it once that one is gone")
 	case s.compare(newest) > 0:
 		l.newest[s.system] = s.position
 	}
