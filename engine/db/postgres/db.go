@@ -49,7 +49,7 @@ type DB struct {
 
 	reads, writes    *semaphore.Weighted // so that slow writes do not block reads, nor slow reads writes
 	closed           atomic.Bool
-	unreachableSince atomic.Int64 // according to Ping, in nanoseconds; 0 if it is reachable
+	unreachableSince atomic.Int64 // the begin of the first call in vain, in nanoseconds; 0 after an answer
 }
 
 // Open opens the database at a postgres:// address with one or more hosts, and brings its
@@ -193,16 +193,11 @@ func (d *DB) Ping(ctx context.Context) error {
 		_, err := c.Exec(ctx, "SELECT FROM "+d.schema.versions()+" LIMIT 1")
 		return err
 	})
-	if err == nil || fault.KindOf(err) != fault.Unavailable || d.closed.Load() {
-		d.unreachableSince.Store(0)
-	} else if d.unreachableSince.CompareAndSwap(0, time.Now().UnixNano()) ||
-		time.Since(time.Unix(0, d.unreachableSince.Load())) < bridgedOutage {
+	outage := time.Since(time.Unix(0, d.unreachableSince.Load()))
+	if err == nil || fault.KindOf(err) == fault.Unavailable && outage < bridgedOutage && !d.closed.Load() {
 		return nil
 	}
-	if err != nil {
-		return fault.Wrap(fault.Unavailable, fmt.Errorf("the database does not serve requests: %w", err))
-	}
-	return nil
+	return fault.Wrap(fault.Unavailable, fmt.Errorf("the database does not serve requests: %w", err))
 }
 
 // Close waits for the statements in progress, for closeTimeout at most.

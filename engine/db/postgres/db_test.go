@@ -170,7 +170,7 @@ func TestUnreachable(t *testing.T) {
 			}
 			return err
 		}
-		fails("Ping", ping, fault.Unavailable, 30*time.Second, 40*time.Second)
+		fails("Ping", ping, fault.Unavailable, 26*time.Second, 31*time.Second) // 30 s after the read began
 
 		hang := make(chan bool)
 		dial = func() error { <-hang; return io.EOF }
