@@ -18,7 +18,7 @@ import (
 // prints, and counts the failures. There is only one if nothing can be tested.
 func TestFailures(t *testing.T) {
 	for kind, want := range map[string][]string{
-		"200": {"not shown: ", "10.0.0.1/v1/books, want a relative one", "got 1 again", "want none after the last", "want one success and 409"},
+		"200": {"more failures are not shown", "10.0.0.1/v1/books, want a relative one", "got 1 again", "want none after the last", "want one success and 409"},
 		"401": {"the key is refused"},
 		"404": {"another service"},
 		"502": {"a proxy does not reach it"},

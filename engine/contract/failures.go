@@ -1,25 +1,17 @@
 package contract
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 )
 
-// failures are the failures of a suite by their formats, and how many were shown.
+// failures counts the failures of a suite.
 type failures struct {
-	mu    sync.Mutex
-	kinds map[string]*kind
-	lines int
-}
-
-type kind struct {
-	first         string
+	mu            sync.Mutex
+	shownOf       map[string]int // by format
 	shown, hidden int
 }
 
@@ -43,7 +35,7 @@ func (s *Suite) fatal(t *testing.T, format string, args ...any) {
 	t.FailNow()
 }
 
-// Assert reports a failure in one line, unless ok, but at most three of a kind and 20 in all. The line has no
+// Assert reports a failure in one line, unless ok, but at most three of a kind and 40 in all. The line has no
 // key, not even a part of one that is cut.
 func (s *Suite) Assert(t *testing.T, ok bool, format string, args ...any) {
 	t.Helper()
@@ -63,32 +55,16 @@ func (s *Suite) Assert(t *testing.T, ok bool, format string, args ...any) {
 			args[i] = hide.Replace(fmt.Sprint(arg))
 		}
 	}
-	line := strings.ReplaceAll(hide.Replace(fmt.Sprintf(format, args...)), "\n", `\n`)
 	s.failures.mu.Lock()
 	defer s.failures.mu.Unlock()
-	if s.kinds[format] == nil {
-		s.kinds[format] = &kind{first: line}
-	}
-	if k := s.kinds[format]; k.shown < 3 && s.lines < 20 {
-		k.shown++
-		s.lines++
-		t.Error(line)
-	} else {
-		k.hidden++
+	if s.shownOf[format] == 3 || s.shown == 40 {
+		s.hidden++
 		t.Fail()
+		return
 	}
-}
-
-// reportHidden counts the failures that were not shown, of 20 kinds. It begins with kinds of which none was.
-func (s *Suite) reportHidden(t *testing.T) {
-	kinds := slices.SortedFunc(maps.Values(s.kinds), func(a, b *kind) int {
-		return cmp.Or(min(a.shown, 1)-min(b.shown, 1), b.hidden-a.hidden)
-	})
-	for _, k := range kinds[:min(len(kinds), 20)] {
-		if k.hidden > 0 {
-			t.Errorf("not shown: %d such as: %s", k.hidden, k.first)
-		}
-	}
+	s.shownOf[format]++
+	s.shown++
+	t.Error(strings.ReplaceAll(hide.Replace(fmt.Sprintf(format, args...)), "\n", `\n`))
 }
 
 // difference returns the first bytes that two texts have otherwise, with some before them.

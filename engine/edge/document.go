@@ -137,7 +137,7 @@ func isJSON(mediaType string) bool {
 	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
 }
 
-// checkParameter rejects a parameter that checkText does not support.
+// checkParameter rejects a parameter that parseText does not support.
 func checkParameter(p *openapi3.Parameter) error {
 	if p.Schema != nil && p.In != openapi3.ParameterInCookie {
 		schema := p.Schema.Value
@@ -164,8 +164,5 @@ func deprecationHeader(o *openapi3.Operation) (http.Header, error) {
 		}
 		dates = append(dates, date)
 	}
-	return http.Header{
-		"Deprecation": {fmt.Sprint("@", dates[0].Unix())},
-		"Sunset":      {dates[1].Format(http.TimeFormat)},
-	}, nil
+	return http.Header{"Deprecation": {fmt.Sprint("@", dates[0].Unix())}, "Sunset": {dates[1].Format(http.TimeFormat)}}, nil
 }

@@ -201,7 +201,6 @@ func allowOrigins(origins []string) echo.MiddlewareFunc {
 		// Without an Origin, Echo would answer each OPTIONS itself.
 		Skipper:       func(c echo.Context) bool { return c.Request().Header.Get(echo.HeaderOrigin) == "" },
 		AllowOrigins:  origins,
-		AllowMethods:  []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
 		ExposeHeaders: []string{"*"},
 		MaxAge:        7200, // seconds; browsers ask again after two hours at the latest
 	})

@@ -43,9 +43,9 @@ func (h *Handler) faultOf(err error) *fault.Error {
 	case http.StatusBadRequest: // the generated code cannot bind a parameter that the schema accepts
 		return fault.New(fault.InvalidParameter, "a parameter has a value that cannot be read")
 	case http.StatusNotFound:
-		message := "there is nothing at this path; the operations are under " + cmp.Or(h.document.Base, "/")
+		message := "there is nothing at this path; the operations are under " + cmp.Or(h.options.PublicURL, h.document.Base, "/")
 		if h.docsPath != "" {
-			message += ", and " + h.docsPath + " describes them"
+			message += ", and " + h.docsURL + " describes them"
 		}
 		return fault.New(fault.NotFound, message)
 	case http.StatusMethodNotAllowed:
@@ -251,10 +251,10 @@ func place(root string, pointer []string) string {
 		}
 	}
 	if len(path) > maxMessage/4 {
-		return "a nested property"
+		return "a property"
 	}
 	if property, ok := strings.CutPrefix(path, "."); ok {
-		return property
+		return cmp.Or(property, "a property without a name")
 	}
 	return root + path
 }

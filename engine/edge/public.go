@@ -128,6 +128,7 @@ func (h *Handler) addFile(file File) {
 		}
 		c.Request().Header.Del("Range") // ServeContent would answer some values without an Error body
 		c.Request().Header.Del("If-Match")
+		c.Response().Before(func() { header.Set("Accept-Ranges", "none") })
 		http.ServeContent(c.Response(), c.Request(), "", time.Time{}, bytes.NewReader(file.Content))
 		return nil
 	})

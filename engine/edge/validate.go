@@ -123,7 +123,7 @@ func parseText(text string, schema *openapi3.Schema) (value any, wrong string) {
 	case text == "true" || text == "false":
 		return text == "true", ""
 	case schema.Type.Is("integer"):
-		_, err = strconv.ParseInt(text, 10, 64)
+		_, err = strconv.ParseInt(text, 10, bits(schema))
 	default:
 		_, err = strconv.ParseFloat(text, bits(schema))
 	}
@@ -185,7 +185,7 @@ func tooLarge(limit int64) error {
 // rejected, and a header says what the operation accepts.
 func (r *request) mediaType() (string, error) {
 	sent, accepted := r.c.Request().Header, r.c.Response().Header()
-	if coding := sent.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+	if coding := strings.Join(sent["Content-Encoding"], ","); coding != "" && !strings.EqualFold(coding, "identity") {
 		accepted.Set("Accept-Encoding", "identity")
 		return "", fault.New(fault.UnsupportedMediaType, "the body must not be compressed")
 	}

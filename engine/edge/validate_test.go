@@ -19,7 +19,7 @@ func TestRequests(t *testing.T) {
 		want       string
 	}{
 		{"PUT /v1/covers?", "", 400, `"side is required"`},
-		{"GET /v1/books?year=2147483648", "", 400, "year must be a 32-bit integer without fraction or exponent"},
+		{"GET /v1/books?year=2147483648", "", 400, `"year must be a 32-bit integer without fraction or exponent"`},
 		{"GET /v1/books?price=0x1p3", "", 400, "price must be a 32-bit number"},
 		{"GET /v1/books?price=-1e39", "", 400, "price must be a 32-bit number"},
 		{"GET /v1/books?price=11", "", 400, "price must be at most 10.5"},
@@ -81,8 +81,9 @@ var bodyMessages = map[string]string{
 	`{"title":"a","size":{"width":1,"height":1,"type":"a","color":"b"}}`:   "size must have one of the forms in the document",
 	`{"title":"a","size":{"width":"x","height":1}}`:                        "size.width must be a 32-bit number, not a string",
 	strings.Repeat(`{"x":`, 101):                                           "the body must be nested at most 100 levels deep",
-	strings.Repeat(`{"property":`, 20) + `{"1":1,"1":2`:                    "a nested property is given twice",
-	`{'a':100}`: "the body is not valid JSON in UTF-8: byte 2 is unexpected",
+	strings.Repeat(`{"property":`, 20) + `{"1":1,"1":2`:                    "a property is given twice",
+	`{"":1,"":2}`: "a property without a name is given twice",
+	`{'a':100}`:   "the body is not valid JSON in UTF-8: byte 2 is unexpected",
 
 	// Several faults: those of the present properties by name, then the missing ones; five at most.
 	`{"pages":7.0,"kind":"tale","author":{"name":5}}`: "pages must be a 64-bit integer without fraction or exponent; " +

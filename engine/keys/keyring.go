@@ -46,16 +46,15 @@ type knownKey struct {
 var errUnknown = &fault.Error{Kind: fault.Unauthorized, Reason: "unknown"}
 
 // NewKeyring returns a keyring of the keys in store and of fixed tokens, which must be hard to guess.
-// Fixed keys need no store, may read and write, and never expire; the first has the ID fixed-1.
+// Fixed keys need no store, may read and write, and never expire; their IDs have a part of their hashes.
 func NewKeyring(store Store, fixed []string) *Keyring {
 	k := &Keyring{
-		store:   store,
-		unknown: semaphore.NewWeighted(maxUnknownLookups),
-		known:   map[string]knownKey{},
-		used:    map[string]time.Time{},
+		store: store, unknown: semaphore.NewWeighted(maxUnknownLookups),
+		known: map[string]knownKey{}, used: map[string]time.Time{},
 	}
-	for i, token := range fixed {
-		k.fixed = append(k.fixed, Key{ID: fmt.Sprintf("fixed-%d", i+1), Hash: sha256.Sum256([]byte(token))})
+	for _, token := range fixed {
+		hash := sha256.Sum256([]byte(token))
+		k.fixed = append(k.fixed, Key{ID: fmt.Sprintf("fixed-%x", hash[:4]), Hash: hash})
 	}
 	return k
 }

@@ -65,13 +65,13 @@ func (p *Filter) Blocked() bool {
 
 // clean hides secrets, and replaces all but visible characters, line feeds and tabs.
 func (p *Filter) clean(text []byte) []byte {
-	if p.pattern != nil && p.pattern.Match(text) {
-		text = p.pattern.ReplaceAllLiteral(text, []byte("REDACTED"))
-	}
-	for _, secret := range p.secrets {
+	for _, secret := range p.secrets { // first, because the pattern may match only a part of one
 		if bytes.Contains(text, secret) {
 			text = bytes.ReplaceAll(text, secret, []byte("REDACTED"))
 		}
+	}
+	if p.pattern != nil && p.pattern.Match(text) {
+		text = p.pattern.ReplaceAllLiteral(text, []byte("REDACTED"))
 	}
 	if !isPlain(text) {
 		text = bytes.Map(visible, text)

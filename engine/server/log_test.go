@@ -20,11 +20,11 @@ func TestFilter(t *testing.T) {
 	for text, want := range map[string]string{
 		"Zoë 🐕\t\n": "Zoë 🐕\t\n", "\x1b[31mred": "\ufffd[31mred", "a\u202eb": "a\ufffdb", "'\r": "'\ufffd",
 		"\x7f\u009b31m": "\ufffd\ufffd31m", "\U000e0041": "\ufffd", "\x9b31m": "\ufffd31m",
-		"key_abc, first-and-more, first": "REDACTED, REDACTED, REDACTED",
+		"key_abc, first-and-more, key_a-b, first": "REDACTED, REDACTED, REDACTED, REDACTED",
 	} {
 		var out bytes.Buffer
 		p := &Filter{Writer: &out}
-		p.Hide(pattern, []string{"first", "first-and-more"})
+		p.Hide(pattern, []string{"first", "key_a-b", "first-and-more"})
 		if n, err := fmt.Fprint(p, text); n != len(text) || err != nil || out.String() != want {
 			t.Errorf("%q: got %d, error %v, %q, want %q", text, n, err, &out, want)
 		}
