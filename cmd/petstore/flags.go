@@ -154,7 +154,7 @@ func parseOrigins(text string) ([]string, error) {
 	all := strings.Split(text, ",")
 	for _, origin := range all {
 		_, err := parseURL(origin)
-		if err != nil || strings.ToLower(origin) != origin || strings.Count(origin, "/") != len("//") {
+		if err != nil || strings.ToLower(origin) != origin || strings.Count(origin, "/") != 2 || strings.HasSuffix(origin, ":443") {
 			return nil, fmt.Errorf("%q is not an origin, such as https://app.example.com, in the form that browsers send", origin)
 		}
 	}
