@@ -18,7 +18,7 @@ import (
 // prints, and counts the failures. There is only one if nothing can be tested.
 func TestFailures(t *testing.T) {
 	for kind, want := range map[string][]string{
-		"200": {"more failures are not shown", "10.0.0.1/v1/books, want a relative one", "got 1 again", "want none after the last", "want one success and 409"},
+		"200": {"more failures are not shown", "10.0.0.1/v1/books, want a relative one", "got 1 again", "want one success and 409"},
 		"401": {"the key is refused"},
 		"404": {"another service"},
 		"502": {"a proxy does not reach it"},
@@ -57,13 +57,13 @@ func TestBroken(t *testing.T) {
 		case status != http.StatusOK || target == "/v1/books:count":
 			w.WriteHeader(status)
 			return
-		case target == "/v1/books?empty":
+		case strings.HasPrefix(target, "/v1/books?empty"):
 			next, page = "?key=the-key-that-may-write", "[]"
 		case strings.HasPrefix(target, "/v1/books?limit="):
 			next = "http://" + r.Host + "/v1/books?limit=1&key=the-key-that-may-write"
-		case target == "/v1/books?year=1&after=1":
+		case target == "/v1/books?year=1&limit=1":
 			next = "http://10.0.0.1/v1/books"
-		case target != "/v1/books?year=1&limit=1":
+		default:
 			w.Header().Set("Link", r.Header.Get("Authorization"))
 			w.WriteHeader(http.StatusTeapot)
 			_ = r.Write(w)
@@ -79,17 +79,15 @@ func TestBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	after := openapi3.NewQueryParameter("after").WithSchema(openapi3.NewInt64Schema())
-	document.Paths.Value("/books").Get.AddParameter(after)
 	s := Suite{
 		Document: document, URL: server.URL + "/v1", Realm: "books", Key: "the-key-that-may-write", OtherKey: "another-key-that-may",
 		ReadOnlyKey: "reading-key-that-may-not", ExpiredKey: "expired-key-that-may", RevokedKey: "revoked-key-that-may", MaxBody: 64 << 10,
 		Cases: func(t *testing.T, s *Suite) {
 			s.Try(t, Case{Send: "GET /v1/books?year=2", Want: "200", Header: "Link: x"})
 			s.Once(t, "GET /v1/books?empty", http.StatusConflict, func() string { return "" })
-			t.Run("Empty", func(t *testing.T) { s.Page(t, "/v1/books?empty") })
+			t.Run("Empty", func(t *testing.T) { s.Walk(t, "/v1/books?empty&", 1) })
 			t.Run("Endless", func(t *testing.T) { s.Walk(t, "/v1/books?", 1) })
-			t.Run("After", func(t *testing.T) { s.Walk(t, "/v1/books?year=1&", 1) })
+			t.Run("Host", func(t *testing.T) { s.Walk(t, "/v1/books?year=1&", 1) })
 		},
 	}
 	s.Test(t)

@@ -155,7 +155,7 @@ func branches(s *openapi3.Schema) (all []*openapi3.Schema) {
 	return append(all, whole)
 }
 
-// bodies tests of every operation which bodies it refuses, and sends it each valid value of a property.
+// bodies tests of every operation which bodies it refuses, and that it accepts most valid values of properties.
 func (s *Suite) bodies(t *testing.T) {
 	for _, r := range s.operations {
 		content := requestContent(r)
@@ -164,8 +164,8 @@ func (s *Suite) bodies(t *testing.T) {
 			continue
 		}
 		isJSON, schema := jsonBody(content)
-		whole := BodyOf(schema)
-		accepted := "Accept: " + regexp.QuoteMeta(strings.Join(slices.Sorted(maps.Keys(content)), ", "))
+		whole, sent, accepted := BodyOf(schema), 0, 0 // valid values
+		accept := "Accept: " + regexp.QuoteMeta(strings.Join(slices.Sorted(maps.Keys(content)), ", "))
 		spaces := strings.Repeat(" ", s.MaxBody+1)
 		refuse := func(media, body, says string) {
 			t.Helper()
@@ -188,7 +188,7 @@ func (s *Suite) bodies(t *testing.T) {
 			{Send: "\nContent-Type: no/type", Body: "{"},
 		} {
 			if c.Want == "" {
-				c.Want, c.Header = "415 unsupported_media_type", cmp.Or(c.Header, accepted)
+				c.Want, c.Header = "415 unsupported_media_type", cmp.Or(c.Header, accept)
 			}
 			c.Send = send + c.Send
 			s.Try(t, c)
@@ -222,12 +222,17 @@ func (s *Suite) bodies(t *testing.T) {
 					got := s.Try(t, Case{Send: send + "\nContent-Type: " + isJSON, Body: BodyOf(object, Encode(name)+":"+v)})
 					ok := got.StatusCode < 500 && got.StatusCode != http.StatusBadRequest
 					got.Assert(t, ok, "got %.200s, want no such status", got.Body)
+					sent++
+					if got.StatusCode < 300 {
+						accepted++
+					}
 				}
 				if slices.Contains(object.Required, name) { // names match exactly
 					refuse(isJSON, strings.Replace(whole, Encode(name), Encode(strings.ToUpper(name)), 1), says)
 				}
 			}
 		}
+		s.seen[r.Operation.OperationID+" values"] = 2*accepted > sent // and so stored
 	}
 }
 
@@ -236,6 +241,9 @@ func due(r *routers.Route) (all []string) {
 	all = append(all, " examples") // of what it requires
 	if r.Method != http.MethodGet {
 		all = append(all, " read back")
+	}
+	if _, schema := jsonBody(requestContent(r)); schema.Type != nil || schema.OneOf != nil {
+		all = append(all, " values")
 	}
 	if parameter(r, "Idempotency-Key") != nil {
 		all = append(all, " repeat")

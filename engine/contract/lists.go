@@ -87,9 +87,6 @@ func (s *Suite) Page(t *testing.T, target string) (page []any, next string) {
 	} else if m := nextLink.FindStringSubmatch(strings.Join(got.Header.Values("Link"), ", ")); m != nil {
 		next = s.checkLink(t, l, asked, m[1], page)
 	}
-	if next != "" && len(page) == 0 {
-		s.fatal(t, "%s: got the link %s after nothing, want one that follows something", target, next)
-	}
 	return page, next
 }
 
@@ -114,15 +111,10 @@ func (s *Suite) checkLink(t *testing.T, l list, asked *url.URL, next string, pag
 }
 
 // Walk returns what all pages of a list have, none of which may have more than limit. No identifier comes
-// twice, and none after the last.
+// twice.
 func (s *Suite) Walk(t *testing.T, target string, limit int) (all []any) {
 	t.Helper()
 	all, _ = s.walk(t, target+fmt.Sprint("limit=", limit), limit)
-	if r, _ := s.route(Case{Send: "GET " + target}); len(all) > 0 && parameter(r, "after") != nil {
-		last := identifier(all[len(all)-1])
-		page, next := s.Page(t, target+"after="+url.QueryEscape(last))
-		s.Assert(t, len(page) == 0 && next == "", "%safter=%s: got a page of %d, want none after the last", target, last, len(page))
-	}
 	return all
 }
 
@@ -134,8 +126,8 @@ func (s *Suite) walk(t *testing.T, next string, limit int) (all []any, at string
 		var page []any
 		at = next
 		page, next = s.Page(t, at)
-		if len(page) > limit || len(page) == 0 && len(all) > 0 {
-			s.fatal(t, "%s: got a page of %d, want 1 to %d", at, len(page), limit)
+		if len(page) > limit || len(page) == 0 && (len(all) > 0 || next != "") {
+			s.fatal(t, "%s: got a page of %d and the link %q, want 1 to %d", at, len(page), next, limit)
 		}
 		for _, v := range page {
 			id := identifier(v)
@@ -197,8 +189,6 @@ func (s *Suite) lists(t *testing.T) {
 		fits := array.MaxItems == nil || most <= int(*array.MaxItems)
 		s.Assert(t, fits, "%slimit: got the maximum %v, want at most maxItems", target, most)
 		if usual, isNumber := l.limit.Default.(float64); isNumber {
-			isMore := r.PathItem.Post == nil || len(all) > int(usual)
-			s.Assert(t, isMore, "%s: got %d, want cases that create more than %v, the usual limit", target, len(all), usual)
 			page, _ := s.Page(t, target)
 			wantPage, _ := s.Page(t, fmt.Sprint(target, "limit=", usual))
 			s.same(t, name, target, page, wantPage)
@@ -246,9 +236,7 @@ func (s *Suite) filter(t *testing.T, name string, l list, p *openapi3.Parameter,
 		ok := !isReverse || len(got) < 2 || !reflect.DeepEqual(got, pages[property])
 		ok = ok && (!l.documented.isScalar(l.place+"."+property) || isGrouped(got, property))
 		s.Assert(t, ok || s.exempt(name), "%s: %s%s: got %d that are not sorted by it", name, target, value, len(got))
-		s.seen[name+" some"] = s.seen[name+" some"] || len(got) > 0
 	}
-	s.Assert(t, s.seen[name+" some"] || s.exempt(name), "%s: got none with any value, want a case with some", name)
 }
 
 // isGrouped reports whether elements with the same value of a property follow each other, in the order of

@@ -33,15 +33,10 @@ const path = "/pets"
 // ListPath returns the path of the list on the server.
 func ListPath() string { return Base() + path }
 
-// What tests know about the identifiers of pets. ID is a pattern of one, Follows reports whether a list may have
-// id after before, and NoID lists some that no pet has, as in a path.
+// What tests know about the identifiers of pets: a pattern, and some that no pet has, as in a path.
 const ID = "[0-9]+"
 
 var NoID = []string{"0", "-1", "%2D1", "9007199254740992", "9223372036854775807"}
-
-func Follows(id, before string) bool {
-	return len(id) > len(before) || len(id) == len(before) && id > before
-}
 
 // Operations returns the operations of the list, for tests that need their names: Get lists
 // pets, and Post creates one.

@@ -115,7 +115,7 @@ func addPet(t *testing.T, s *contract.Suite, body string) any {
 	return pet["id"]
 }
 
-// create tests that the examples have the answers of the document, and that identifiers in the list ascend.
+// create tests that the examples have the answers of the document.
 func create(t *testing.T, s *contract.Suite) {
 	content := s.Document.Paths.Value("/pets").Post.RequestBody.Value.Content["application/json"]
 	answers := s.Document.Paths.Value("/pets").Post.Responses.Status(201).Value.Content["application/json"]
@@ -129,13 +129,6 @@ func create(t *testing.T, s *contract.Suite) {
 		id := fmt.Sprint(pet["id"])
 		encoded := fmt.Sprintf("GET /v1/pets/%%%x%s", id[0], id[1:])
 		s.Try(t, contract.Case{Send: encoded, Want: "200", Same: got.Body})
-	}
-	before := ""
-	for _, v := range s.Walk(t, "/v1/pets?", 100) {
-		row, _ := v.(object)
-		id := fmt.Sprint(row["id"])
-		s.Assert(t, example.Follows(id, before), "list: got %s after %s, want ids that ascend", id, before)
-		before = id
 	}
 }
 
@@ -158,8 +151,6 @@ func longTexts(t *testing.T, s *contract.Suite) {
 			addPet(t, s, example.BodyNamed(example.LongText(size)))
 		}
 	}
-	two, _ := s.Page(t, strings.Replace(next, "100", "2", 1))
-	s.Assert(t, len(two) == 2, "%s: got %d of 2 that fit", next, len(two))
 	for i, sizes := range pages {
 		page, link := s.Page(t, next)
 		s.Assert(t, len(page) == len(sizes) && (link != "") == (i+1 < len(pages)),
