@@ -147,7 +147,7 @@ func Decode(text string) (v any) {
 }
 
 // odd holds characters that a database, driver or encoding may change.
-const odd = " 0Aß\u0301🐕👩🏽‍🚀ש\u202e\u2028\r\n\t\x01\x7f\ufeff\"'`\\,;=%&<?$:{\ufffd\U0010ffff "
+const odd = " 0Ae\u0301éﬁß🐕👩🏽‍🚀ש\u202e\u2028\r\n\t\x01\x7f\ufeff\"'`\\,;=%&<?$:{\ufffd\U0010ffff "
 
 // Long is an odd text that is longer than what databases keep beside other values.
 var Long = strings.Repeat(odd, 100)

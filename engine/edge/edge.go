@@ -89,19 +89,18 @@ const (
 
 // Handler is the http.Handler of a document.
 type Handler struct {
-	document  *Document
-	service   Service
-	options   Options
-	echo      *echo.Echo
-	inFlight  *inFlight
-	docsPath  string // of the documentation page; empty without one
-	docsURL   string
-	probes    singleflight.Group                 // shared readiness checks
-	rates     *middleware.RateLimiterMemoryStore // nil without a limit
-	stopping  atomic.Bool
-	requests  prometheus.Gauge // in flight
-	durations *prometheus.HistogramVec
-	shed      *prometheus.CounterVec
+	document          *Document
+	service           Service
+	options           Options
+	echo              *echo.Echo
+	inFlight          *inFlight
+	docsPath, docsURL string                             // of the documentation page; empty without one
+	probes            singleflight.Group                 // shared readiness checks
+	rates             *middleware.RateLimiterMemoryStore // nil without a limit
+	stopping          atomic.Bool
+	requests          prometheus.Gauge // in flight
+	durations         *prometheus.HistogramVec
+	shed              *prometheus.CounterVec
 }
 
 // New returns the Handler of a document, whose operations service implements. It returns an

@@ -36,11 +36,21 @@ const (
 // book is the Go type of the schema Book.
 type book struct {
 	Title    string   `json:"title"`
+	Shelf    nullable `json:"shelf"`
 	Pages    *int64   `json:"pages"`
 	Weight   *float32 `json:"weight"`
 	Chapters []struct {
 		Pages []int64 `json:"pages"`
 	} `json:"chapters"`
+}
+
+// nullable is like nullable.Nullable[int64], which oapi-codegen can generate.
+type nullable map[bool]int64
+
+func (n *nullable) UnmarshalJSON(text []byte) error {
+	number, err := strconv.ParseInt(string(text), 10, 64)
+	*n = nullable{true: number}
+	return err
 }
 
 // routes has the operationIds of the routes, as generated code has them.

@@ -133,10 +133,13 @@ func sentences(err error, root string, schema *openapi3.Schema) (all []string) {
 			return nil
 		}
 		number := reflect.Zero(e.GoType)
+		if number.Kind() == reflect.Map && e.GoType.Key().Kind() == reflect.Bool { // of package nullable
+			number = reflect.Zero(e.GoType.Elem())
+		}
 		if !number.CanInt() && !number.CanFloat() {
 			return nil
 		}
-		return []string{placeOf(e.JSONPointer) + " " + describeNumber(number.CanInt(), e.GoType.Bits())}
+		return []string{placeOf(e.JSONPointer) + " " + describeNumber(number.CanInt(), number.Type().Bits())}
 	}
 	return sentences(errors.Unwrap(err), root, schema)
 }

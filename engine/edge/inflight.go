@@ -33,11 +33,10 @@ type share struct {
 // newInFlight derives the limits from the number of requests that may run at a time.
 func newInFlight(limit int64) *inFlight {
 	return &inFlight{
-		limit:    limit,
+		limit: limit, shares: map[string]*share{},
 		admitted: semaphore.NewWeighted(2 * limit),
 		running:  semaphore.NewWeighted(limit),
 		decoding: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
-		shares:   map[string]*share{},
 	}
 }
 

@@ -65,6 +65,7 @@ var bodyMessages = map[string]string{
 	`{"title":"a","chapters":[{"title":"b","pages":[1,2.0]}]}`:             "chapters[0].pages[1] must be a 64-bit integer without fraction or exponent",
 	`{"title":"a","author":{"1 ":1,"1 ":2}}`:                               "author.1  is given twice",
 	`{"title":"a","x":1e999`:                                               "the JSON of the body is incomplete",
+	`{"title":"a","shelf":7.0}`:                                            "shelf must be a 64-bit integer without fraction or exponent",
 	`{"title":"a","copies":2e9}`:                                           "copies must be at most 1000000000",
 	`{"title":"a","weight":-1e39}`:                                         "weight must be a 32-bit number",
 	`{"title":"a","note":"c"}`:                                             "note must be one of a, null",
