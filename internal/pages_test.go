@@ -188,6 +188,7 @@ func TestLimits(t *testing.T) {
 		{unit, fmt.Sprintf("GOMEMLIMIT=%dMiB", heap(unit, `MemoryMax=(\d+)M`))},
 		{compose, fmt.Sprintf("GOMEMLIMIT: %dMiB", heap(compose, `mem_limit: (\d+)m`))},
 		{pod, fmt.Sprintf("GOMEMLIMIT\n              value: %dMiB", heap(pod, `limits:\s+memory: (\d+)Mi`))},
+		{pod, "livenessProbe:\n            httpGet:\n              path: /livez"},
 		{pod, "readinessProbe:\n            httpGet:\n              path: /readyz"},
 		{unit, fmt.Sprintf("within --drain (%d s) plus %d s", drain, stop)},
 		{nginx, fmt.Sprintf("the %d s of --drain", drain)},

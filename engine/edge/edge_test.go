@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/petstore/engine/fault"
 	"github.com/labstack/echo/v4"
@@ -156,6 +157,7 @@ func newRequest(send, body string) *http.Request {
 }
 
 func do(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	defer time.AfterFunc(10*time.Second, func() { panic(r.URL.String() + " hangs") }).Stop()
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w

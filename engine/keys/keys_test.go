@@ -238,8 +238,12 @@ func TestLookups(t *testing.T) {
 			}
 			const most = 5*time.Second - cacheTTL // the documented limit of a revocation
 			time.Sleep(most)                      // unlike Wait, it hides no data race
-			if err := f.recordUses(f.Context()); err != nil {
-				f.Errorf("recordUses: got error %v, want none", err)
+			f.record = func() error {
+				go f.Authenticate(f.Context(), known) // meanwhile
+				return errAway
+			}
+			if err := f.recordUses(f.Context()); !errors.Is(err, errAway) {
+				f.Errorf("recordUses: got error %v, want %v", err, errAway)
 			}
 			for range 2*callers + 1 {
 				if got := <-succeeded; got != (delay < time.Hour) {
@@ -249,6 +253,7 @@ func TestLookups(t *testing.T) {
 			if took := time.Since(begin); took > most {
 				f.Errorf("got the last result after %v, want at most %v", took, most)
 			}
+			time.Sleep(time.Hour) // until the use meanwhile has ended
 		})
 	}
 }

@@ -132,7 +132,9 @@ func TestResponses(t *testing.T) {
 				w.WriteHeader(test.status)
 				fmt.Fprint(w, test.body)
 			}))
-			got, err := ids(client.All(t.Context(), c, nil))
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			got, err := ids(client.All(ctx, c, nil))
 			text := fmt.Sprint(err)
 			if !regexp.MustCompile(test.want).MatchString(text) || !utf8.ValidString(text) || len(text) > 1100 || len(got) != test.pets {
 				t.Errorf("got %d pets, error %v, want %d, %q", len(got), err, test.pets, test.want)

@@ -82,6 +82,7 @@ func TestParse(t *testing.T) {
 
 // TestLineage checks which servers are rejected, and that each reason is logged once.
 func TestLineage(t *testing.T) {
+	defer time.AfterFunc(10*time.Second, func() { panic("TestLineage hangs") }).Stop()
 	log, logger := dbtest.NewLog()
 	l := lineage{logger: logger, newest: map[string]position{}}
 	at := func(system, timeline string, flushed uint64) session {

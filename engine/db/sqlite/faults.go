@@ -54,8 +54,7 @@ func isFull(err error) bool {
 
 var (
 	errReplaced = errors.New("was removed or replaced while it was in use, so writing has stopped")
-	errMounted  = errors.New("it is a mount of its own, as containers make it of a file, " +
-		"so its log would be somewhere else; mount its folder")
+	errMounted  = errors.New("it is a mount of its own, so its log would be somewhere else; mount its folder")
 )
 
 // explain formats an error of the database at path for the operator.
@@ -96,9 +95,9 @@ func openError(path string, err error) error {
 // record records what err says about the file and returns the error for the caller.
 func (d *DB) record(err error) error {
 	switch {
-	case hasCode(err, lib.SQLITE_IOERR_FSYNC):
+	case hasCode(err, lib.SQLITE_IOERR_FSYNC, lib.SQLITE_IOERR_IN_PAGE): // the index was cut
 		return d.fail(err)
-	case isCorrupt(err):
+	case isCorrupt(err), hasCode(err, lib.SQLITE_IOERR_SHORT_READ):
 		if failure := d.check(); failure != nil { // a replaced file may look damaged
 			return failure
 		}

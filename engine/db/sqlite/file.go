@@ -79,8 +79,7 @@ func checkFile(file string) error {
 	case missing && holdsLog:
 		return fmt.Errorf("it is missing or empty, but its log %s %w", file+logSuffix, db.ErrLoneLog)
 	case holdsLog && isBackup(file):
-		return fmt.Errorf("it is a backup, but its log %s %w of the database that was there before",
-			file+logSuffix, db.ErrLoneLog)
+		return fmt.Errorf("it is a backup, but its log %s %w of another database", file+logSuffix, db.ErrLoneLog)
 	case logTaken(file) && !missing && !isBackup(file):
 		return fmt.Errorf("its log %s was taken away, since the log's index %s is there; put the log back or, "+
 			"if it was empty or another program has copied it into the file, remove the index", file+logSuffix, file+indexSuffix)

@@ -240,8 +240,11 @@ func (s *Schema) version(ctx context.Context, conn *sql.DB) (version int64, err 
 		return 0, errors.New("it belongs to another program and was not changed")
 	}
 	err = conn.QueryRowContext(ctx, "SELECT coalesce(max(version_id), 0) FROM "+versionTable).Scan(&version)
-	if newest := s.newest(); err == nil && version > newest {
-		err = fmt.Errorf("%w (version %d, and this one knows versions up to %d)", db.ErrNewer, version, newest)
+	switch {
+	case err == nil && version > s.newest():
+		err = fmt.Errorf("%w (version %d, and this one knows versions up to %d)", db.ErrNewer, version, s.newest())
+	case err == nil && version == 0 && len(tables) > 1:
+		err = fmt.Errorf("it %w: %s has no version of the other tables", db.ErrDamaged, versionTable)
 	}
 	return version, err
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
+	"time"
 
 	"example.com/petstore/engine/db"
 	"example.com/petstore/engine/db/dbtest"
@@ -82,6 +84,22 @@ func TestOpenRejects(t *testing.T) {
 			t.Errorf("got the file %s made, want none", name)
 		}
 	}
+}
+
+// TestOpenWaits checks how long Open waits for a process that opens or restores the file.
+func TestOpenWaits(t *testing.T) {
+	path := newPath(t)
+	lock := newLock(path)
+	must(t, lock.Lock())
+	defer lock.Close()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		_, err := schema.Open(t.Context(), path, db.Options{})
+		wantError(t, "locked", err, "another process is opening or restoring it")
+		if took := time.Since(began).Round(time.Second); took != 5*time.Second {
+			t.Errorf("got the error after %v, want 5s", took)
+		}
+	})
 }
 
 // TestStart checks the settings of connections. SQLite ignores unknown ones.
@@ -190,6 +208,9 @@ func TestReplacedFile(t *testing.T) {
 			switch first {
 			case "read":
 				_ = d.Read(t.Context(), func(conn Conn) error { _, err := notesIn(conn); return err })
+				if c.reopen == "" && len(d.Failed()) != 1 { // the read needs the log
+					t.Errorf("%s: got no failure after a read, want one", what)
+				}
 			case "Ping":
 				wantError(t, what+": Ping", d.Ping(t.Context()), want)
 			}
@@ -249,6 +270,18 @@ func damageLeaf(t testing.TB, path, name string) {
 	must(t, errors.Join(err, readErr, conn.Close()))
 	copy(content[(page-1)*4096:], bytes.Repeat([]byte{0xa5}, 4096))
 	mustWrite(t, path, string(content))
+}
+
+// TestIndexEmptied checks that a read that needs the index notices that it was emptied.
+func TestIndexEmptied(t *testing.T) {
+	path := atRest(t, "a")
+	d := open(t, path)
+	mustCreate(t, d, "b")
+	must(t, os.Truncate(path+indexSuffix, 0))
+	err := d.Read(t.Context(), func(conn Conn) error { _, err := notesIn(conn); return err })
+	if len(d.Failed()) != 1 {
+		t.Errorf("got error %v and no failure, want one", err)
+	}
 }
 
 // TestDamage checks that a damaged page ends all writing, but neither the process nor reading.

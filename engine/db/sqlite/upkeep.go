@@ -103,8 +103,7 @@ func (s *Schema) Restore(ctx context.Context, path, from string) (r db.Report, e
 	return s.writeCopy(ctx, source, from, file, true)
 }
 
-// skippedIDs is how many identifiers a restore skips: more than were assigned since the backup.
-const skippedIDs = 1_000_000_000
+const skippedIDs = 1_000_000_000 // by a restore: more than were assigned since the backup
 
 // raiseIDs makes the tables with AUTOINCREMENT skip identifiers. It rejects an altered schema. A .dump of
 // a damaged file may lack the last identifier: then that of the last row counts.

@@ -123,8 +123,13 @@ func TestVerify(t *testing.T) {
 	wantNotes(t, path, 2000)
 	sound, _ := os.ReadFile(path)
 	sqlOn(t, path, "PRAGMA ignore_check_constraints = ON; UPDATE notes SET text = 'wrong' WHERE id = 1")
+	unversioned := newPath(t) // as .dump may save it
+	mustWrite(t, unversioned, string(sound))
+	sqlOn(t, unversioned, "DELETE FROM goose_db_version WHERE version_id > 0")
+	_, err := schema.Verify(t.Context(), unversioned)
+	wantError(t, "no version", err, "is damaged: goose_db_version has no version")
 	to := newPath(t)
-	_, err := schema.Backup(t.Context(), path, to, false)
+	_, err = schema.Backup(t.Context(), path, to, false)
 	wantError(t, "Backup of a wrong row", err, "CHECK constraint failed in notes")
 	wantFiles(t, to)
 	for _, name := range []string{"notes", "notes_by_text", "tags", "goose_db_version"} {

@@ -1,8 +1,8 @@
 //go:build wrk && linux
 
 // Package bench compares petstore with a server made of the same parts as their documentation shows:
-// oapi-codegen's strict server and kin-openapi's filter of requests, with Echo's own middleware, on the
-// same stores. `make bench` runs it, and prints the table of README.md.
+// oapi-codegen's strict server and kin-openapi's filter of requests, with middleware of Echo and of
+// Prometheus' client, on the same stores. `make bench` runs it, and prints the table of README.md.
 //
 // Each round starts new servers, since two processes of one program differ by some percent, and gives
 // each store 20,000 pets. wrk sends each server as many random requests as it can serve over 32
@@ -37,6 +37,8 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/procfs"
 
 	"example.com/petstore/gen"
@@ -215,9 +217,9 @@ func quantile(values []float64, part float64) float64 {
 	return low + (high-low)*(at-math.Floor(at))
 }
 
-// TestPeer serves the other server for BenchmarkPetstore, until it is killed. It has the middleware
-// that a deployed service needs, all from Echo: request IDs, a JSON log, recovery from panics, security
-// headers, a body limit, and an API key, kept as a hash.
+// TestPeer serves the other server for BenchmarkPetstore, until it is killed. It has the duties of a deployed
+// service, by middleware of Echo and of Prometheus' client: request IDs, a JSON log, recovery from panics,
+// security headers, a body limit, a deadline, metrics, and an API key, kept as a hash.
 func TestPeer(t *testing.T) {
 	if *peer == "" {
 		return
@@ -227,14 +229,17 @@ func TestPeer(t *testing.T) {
 	hash := sha256.Sum256([]byte(program.Key))
 	e := echo.New()
 	e.Use(middleware.RequestID(), middleware.RequestLogger(), middleware.Recover(),
-		middleware.Secure(), middleware.BodyLimit("64K"),
+		middleware.Secure(), middleware.BodyLimit("64K"), middleware.ContextTimeout(service.Timeout),
 		middleware.KeyAuth(func(key string, _ echo.Context) (bool, error) {
 			got := sha256.Sum256([]byte(key))
 			return subtle.ConstantTimeCompare(got[:], hash[:]) == 1, nil
 		}), validate())
 	api.RegisterHandlersWithBaseURL(e, api.NewStrictHandler(service.Operations(st, example.Base()), nil), example.Base())
+	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "http_request_duration_seconds"}, []string{"code", "method"})
+	inFlight := prometheus.NewGauge(prometheus.GaugeOpts{Name: "http_requests_in_flight"})
+	measured := promhttp.InstrumentHandlerInFlight(inFlight, promhttp.InstrumentHandlerDuration(durations, e))
 	s := &http.Server{
-		Addr: *peer, Handler: e, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		Addr: *peer, Handler: measured, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
 		WriteTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 	}
 	t.Fatal(s.ListenAndServe())

@@ -10,6 +10,8 @@ import (
 )
 
 func TestStore(t *testing.T) {
+	timer := time.AfterFunc(10*time.Second, func() { panic("TestStore hangs") })
+	t.Cleanup(func() { timer.Stop() })
 	storetest.Run(t, storetest.Factory{
 		Kind: Kind, Address: func(testing.TB) string { return "memory:" },
 		Change: func(_ testing.TB, opened storetest.Opened, p pets.Pet) {

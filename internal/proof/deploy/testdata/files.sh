@@ -36,7 +36,7 @@ for place in archive shallow theirs; do
 	dpkg --no-act --install .bin/dist/*.deb
 	dpkg --compare-versions "$(dpkg-deb --field .bin/dist/*.deb Version)" ge "$version"
 	dpkg-deb --extract .bin/dist/*.deb files
-	files/usr/bin/petstore --version
+	files/usr/bin/petstore --version | grep '^petstore version [0-9]*\.'
 	[ "$(cd files && find . ! -perm -o=r | sort | xargs)" = './etc/petstore/petstore.env ./etc/petstore/secrets' ]
 	zcat files/usr/share/doc/petstore/changelog.gz | grep -E '^ -- .*>  [A-Z][a-z]{2}, [0-9]'
 	terms=files/usr/share/doc/petstore/THIRD_PARTY_LICENSES.txt
