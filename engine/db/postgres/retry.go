@@ -49,19 +49,16 @@ func (d *DB) run(ctx context.Context, m mode, st func(context.Context, *pgx.Conn
 	var cause error
 	for {
 		err := d.attempt(ctx, m.writes, st)
-		effect, done := effectOf(err), err == nil || fault.ByCaller(err)
-		if done || effect == rejected {
+		if err == nil || fault.ByCaller(err) {
 			d.unreachableSince.Store(0)
-		} else {
-			d.unreachableSince.CompareAndSwap(0, began.UnixNano())
-		}
-		if done {
 			return err
 		}
+		d.unreachableSince.CompareAndSwap(0, began.UnixNano())
 		timedOut := errors.Is(err, errNotExecuted) && errors.Is(err, context.DeadlineExceeded)
 		if cause == nil || !timedOut { // a wait that timed out has no cause
 			cause = err
 		}
+		effect := effectOf(err)
 		unknown = unknown || m.writes && effect == maybeExecuted
 		ended := ctx.Err() != nil || d.closed.Load()
 		switch {
