@@ -155,14 +155,14 @@ func checkParameter(p *openapi3.Parameter) error {
 
 // deprecationHeader returns the headers Deprecation (RFC 9745) and Sunset (RFC 8594).
 func deprecationHeader(o *openapi3.Operation) (http.Header, error) {
-	var dates []time.Time
+	var days []time.Time
 	for _, extension := range []string{"x-deprecated-at", "x-sunset"} {
 		text, _ := o.Extensions[extension].(string)
 		date, err := time.Parse(time.DateOnly, text)
 		if err != nil {
 			return nil, fmt.Errorf("a deprecated operation needs %s, a date such as 2030-12-05", extension)
 		}
-		dates = append(dates, date)
+		days = append(days, date)
 	}
-	return http.Header{"Deprecation": {fmt.Sprint("@", dates[0].Unix())}, "Sunset": {dates[1].Format(http.TimeFormat)}}, nil
+	return http.Header{"Deprecation": {fmt.Sprint("@", days[0].Unix())}, "Sunset": {days[1].Format(http.TimeFormat)}}, nil
 }

@@ -245,13 +245,13 @@ func TestHandlerFaults(t *testing.T) {
 		"no kind":          {func(echo.Context) error { return new(fault.Error) }, 500, failed, `"error":""`},
 		"another kind":     {func(echo.Context) error { return fault.New(fault.Kind{Code: "lent", Status: 409}, "") }, 409, `{"code":"lent","message":"Conflict","status":409}`, ""},
 		"an error of Echo": {func(echo.Context) error { return fmt.Errorf("binding: %w", echo.NewHTTPError(400, "strconv")) }, 400, "a parameter has a value that cannot be read", ""},
-		"Echo's not found": {func(echo.Context) error { return fmt.Errorf("wrapped: %w", echo.ErrNotFound) }, 404, "there is nothing at this path; the operations are under /v1, and /manual describes them", ""},
+		"Echo's not found": {func(echo.Context) error { return fmt.Errorf("wrapped: %w", echo.ErrNotFound) }, 404, "there is nothing at this path; the operations are under https://example.com/shop/v1, and https://example.com/shop/manual describes them", ""},
 		"with a cause": {func(echo.Context) error {
 			return fmt.Errorf("x: %w", &fault.Error{Kind: fault.NotFound, Message: "no book", Err: io.EOF})
 		}, 404, "no book", ""},
 		"a client that closed its side": {func(c echo.Context) error { return errors.Join(c.Request().Context().Err(), c.NoContent(204)) }, 204, "", ""},
 	} {
-		s := newServer(t, Options{Docs: manual})
+		s := newServer(t, Options{Docs: manual, PublicURL: "https://example.com/shop/v1"})
 		s.handle = test.handler
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // as net/http does if a client closes its side, or leaves

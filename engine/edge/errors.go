@@ -43,7 +43,8 @@ func (h *Handler) faultOf(err error) *fault.Error {
 	case http.StatusBadRequest: // the generated code cannot bind a parameter that the schema accepts
 		return fault.New(fault.InvalidParameter, "a parameter has a value that cannot be read")
 	case http.StatusNotFound:
-		message := "there is nothing at this path; the operations are under " + cmp.Or(h.options.PublicURL, h.document.Base, "/")
+		message := "there is nothing at this path; the operations are under " +
+			cmp.Or(h.options.PublicURL, h.document.Base, "/")
 		if h.docsPath != "" {
 			message += ", and " + h.docsURL + " describes them"
 		}

@@ -67,8 +67,7 @@ func (f *inFlight) leave(key string) {
 }
 
 // run calls handle when the request may run: first among those of its key, then among all.
-// It returns errOverloaded if too many wait, or ctx ends before. Trying first avoids ctx.Done, which
-// allocates.
+// It returns errOverloaded if too many wait, or ctx ends before. TryAcquire needs no ctx.Done, which allocates.
 func (f *inFlight) run(ctx context.Context, s *share, handle func() error) error {
 	if !s.running.TryAcquire(1) && s.running.Acquire(ctx, 1) != nil {
 		return errOverloaded
