@@ -189,6 +189,8 @@ func (s *Suite) lists(t *testing.T) {
 		fits := array.MaxItems == nil || most <= int(*array.MaxItems)
 		s.Assert(t, fits, "%slimit: got the maximum %v, want at most maxItems", target, most)
 		if usual, isNumber := l.limit.Default.(float64); isNumber {
+			isMore := r.PathItem.Post == nil || len(all) > int(usual)
+			s.Assert(t, isMore, "%s: got %d, want cases that create more than %v, the usual limit", target, len(all), usual)
 			page, _ := s.Page(t, target)
 			wantPage, _ := s.Page(t, fmt.Sprint(target, "limit=", usual))
 			s.same(t, name, target, page, wantPage)
@@ -230,6 +232,7 @@ func (s *Suite) filter(t *testing.T, name string, l list, p *openapi3.Parameter,
 			s.same(t, name, target+query, got, slices.DeleteFunc(slices.Clone(all), isOther))
 		}
 		pages[values[0]] = got
+		s.seen[name+" some"] = s.seen[name+" some"] || len(got) > 0
 	}
 	for value, got := range pages {
 		property, isReverse := strings.CutPrefix(value, "-")
@@ -237,6 +240,7 @@ func (s *Suite) filter(t *testing.T, name string, l list, p *openapi3.Parameter,
 		ok = ok && (!l.documented.isScalar(l.place+"."+property) || isGrouped(got, property))
 		s.Assert(t, ok || s.exempt(name), "%s: %s%s: got %d that are not sorted by it", name, target, value, len(got))
 	}
+	s.Assert(t, s.seen[name+" some"] || s.exempt(name), "%s: got none with any value, want a case with some", name)
 }
 
 // isGrouped reports whether elements with the same value of a property follow each other, in the order of
