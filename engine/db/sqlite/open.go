@@ -86,8 +86,7 @@ func (d *DB) open(ctx context.Context, mustExist bool) error {
 
 // connect prepares the connections. There is a reader per processor, within limits.
 func (d *DB) connect(ctx context.Context) (err error) {
-	d.conn, err = d.schema.prepare(ctx, d.writer)
-	if err != nil {
+	if d.conn, err = d.schema.prepare(ctx, d.writer); err != nil {
 		return err
 	}
 	for range min(max(4, runtime.GOMAXPROCS(0)), maxReaders) {
@@ -187,8 +186,7 @@ func (d *DB) recoverLog(ctx context.Context) error {
 // migrate brings the schema up to date. It rejects a trigger that may change what is written, and
 // warns of other differences.
 func (d *DB) migrate(ctx context.Context) (err error) {
-	d.version, err = d.schema.version(ctx, d.writer)
-	if err != nil {
+	if d.version, err = d.schema.version(ctx, d.writer); err != nil {
 		return err
 	}
 	triggers, err := d.schema.compare(ctx, d.writer, d.version, differentTriggers)

@@ -82,7 +82,7 @@ func (s *Schema) Restore(ctx context.Context, path, from string) (r db.Report, e
 		return r, err
 	}
 	source, err := openFile(from)
-	if err != nil { // not wrapped, since advice about it would name the store
+	if err != nil { // not wrapped, as below
 		return r, fmt.Errorf("the backup cannot be read: %v", err)
 	}
 	defer source.Close()
@@ -100,7 +100,11 @@ func (s *Schema) Restore(ctx context.Context, path, from string) (r db.Report, e
 			return r, fmt.Errorf("%s %w", name, db.ErrInTheWay)
 		}
 	}
-	return s.writeCopy(ctx, source, from, file, true)
+	r, err = s.writeCopy(ctx, source, from, file, true)
+	if errors.Is(err, db.ErrDamaged) || errors.Is(err, db.ErrAltered) { // not wrapped: advice would be about the store
+		err = fmt.Errorf("the backup cannot be restored: %v", err)
+	}
+	return r, err
 }
 
 const skippedIDs = 1_000_000_000 // by a restore: more than were assigned since the backup
@@ -191,13 +195,11 @@ func (s *Schema) verify(ctx context.Context, conn *sql.DB) (r db.Report, err err
 	for _, table := range s.Tables {
 		rows := db.Rows{Table: table}
 		err := conn.QueryRowContext(ctx, "SELECT count(*) FROM "+table).Scan(&rows.Count)
-		if hasCode(err, lib.SQLITE_ERROR) { // there is no such table in an older schema
-			continue
-		}
-		if err != nil {
+		if err == nil {
+			r.Rows = append(r.Rows, rows)
+		} else if !hasCode(err, lib.SQLITE_ERROR) { // there is no such table in an older schema
 			return r, err
 		}
-		r.Rows = append(r.Rows, rows)
 	}
 	err = conn.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&r.Bytes)
 	return r, err

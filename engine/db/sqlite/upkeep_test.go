@@ -142,6 +142,9 @@ func TestVerify(t *testing.T) {
 		wantError(t, name, err, "is damaged:\n") // and what is
 		_, err = schema.Restore(t.Context(), newPath(t), path)
 		wantError(t, "Restore of a damaged backup", err, path+" is damaged")
+		if errors.Is(err, db.ErrDamaged) { // the advice would be about the store
+			t.Error("Restore of a damaged backup: got ErrDamaged, want no error of the store")
+		}
 	}
 }
 
