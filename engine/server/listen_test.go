@@ -34,7 +34,7 @@ func TestTLS(t *testing.T) {
 	o.Metrics, o.Logger = registry, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	inBubble(t, o, func(s *running) {
 		get := func() (got string, cert *x509.Certificate) {
-			conn := tls.Client(s.dial(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
+			conn := tls.Client(s.dial(s.conns), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
 			defer conn.Close()
 			r := roundTrip(conn, request("GET /ok"))
 			state := conn.ConnectionState()
@@ -63,7 +63,7 @@ func TestTLS(t *testing.T) {
 			}
 		}
 		tls11 := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
-		old := tls.Client(s.dial(), tls11)
+		old := tls.Client(s.dial(s.conns), tls11)
 		defer old.Close()
 		if err := old.Handshake(); err == nil {
 			s.Error("TLS 1.1: got no error, want one")
@@ -77,22 +77,9 @@ func TestTLS(t *testing.T) {
 	})
 }
 
-func listen(t *testing.T, addr string) net.Listener {
-	t.Helper()
-	l, err := Listen(addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
-
 // send sends data on a new connection.
-func send(t *testing.T, l net.Listener, data string) net.Conn {
-	t.Helper()
-	conn, err := net.Dial(l.Addr().Network(), l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+func send(l net.Listener, data string) net.Conn {
+	conn := must(net.Dial(l.Addr().Network(), l.Addr().String()))
 	_, _ = io.WriteString(conn, data)
 	return conn
 }
@@ -104,18 +91,16 @@ func TestListen(t *testing.T) {
 	limit(t)
 	t.Chdir(t.TempDir()) // its path may be too long for a socket
 	const path = "http.sock"
-	_ = listen(t, "unix:"+path).(unixListener).UnixListener.Close() // as if it was killed
+	_ = must(Listen("unix:" + path)).(unixListener).UnixListener.Close() // as if it was killed
 	other := flock.New(path + ".lock")
-	if err := other.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	must(other.TryLock())
 	synctest.Test(t, func(t *testing.T) {
 		if _, err := Listen("unix:" + path); err == nil || !strings.Contains(err.Error(), path+".lock") {
 			t.Errorf("while another server starts: got error %v, want one with the path of the lock", err)
 		}
 	})
 	_ = other.Close()
-	served := listen(t, "unix:"+path)
+	served := must(Listen("unix:" + path))
 	if _, err := Listen("unix:" + path); !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("a second server: got error %v, want %v", err, syscall.EADDRINUSE)
 	}
@@ -125,13 +110,13 @@ func TestListen(t *testing.T) {
 		}
 	}
 	_ = os.Rename(path, "moved")
-	second := listen(t, "unix:"+path)
+	second := must(Listen("unix:" + path))
 	_ = served.Close()
 	if _, err := os.Lstat(path); err != nil {
 		t.Errorf("another server's socket: got error %v, want none", err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		defer send(t, second, "").Close()
+		defer send(second, "").Close()
 		go second.Close()
 		synctest.Wait() // until it pauses
 		_, err := os.Lstat(path)
@@ -153,15 +138,12 @@ func TestListen(t *testing.T) {
 func TestBuffers(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, addr := range []string{"127.0.0.1:0", "unix:http.sock"} {
-		l := &limitListener{Listener: listen(t, addr), open: make(chan struct{}, 1)}
+		l := &limitListener{Listener: must(Listen(addr)), open: make(chan struct{}, 1)}
 		defer l.Close()
-		defer send(t, l, "").Close()
-		conn, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
+		defer send(l, "").Close()
+		conn := must(l.Accept())
 		defer conn.Close()
-		raw, _ := conn.(syscall.Conn).SyscallConn()
+		raw := must(conn.(syscall.Conn).SyscallConn())
 		_ = raw.Control(func(fd uintptr) {
 			for _, option := range []int{syscall.SO_RCVBUF, syscall.SO_SNDBUF} {
 				if size, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, option); err != nil || size > 64<<10 {
@@ -177,12 +159,12 @@ func TestBuffers(t *testing.T) {
 func TestLeft(t *testing.T) {
 	limit(t)
 	t.Chdir(t.TempDir())
-	l := listen(t, "unix:http.sock")
-	s, h := newServer(t, Options{Listeners: []net.Listener{l}, MaxConnections: 1}) // served one after the other
+	l := must(Listen("unix:http.sock"))
+	s, h := newServer(Options{Listeners: []net.Listener{l}, MaxConnections: 1}) // served one after the other
 	defer s.http.Close()
 	close(h.done)
-	_ = send(t, l, request("GET /hang")).Close()
-	client := send(t, l, request("GET /ok"))
+	_ = send(l, request("GET /hang")).Close()
+	client := send(l, request("GET /ok"))
 	defer client.Close()
 	_ = client.(*net.UnixConn).CloseWrite()
 	go s.http.Serve(s.listeners[0])
@@ -196,7 +178,7 @@ func TestConnectionLimit(t *testing.T) {
 		for range 3 { // which are not counted
 			s.get("/hijack")
 		}
-		first, second := s.dial(), s.dialAt(s.others)
+		first, second := s.dial(s.conns), s.dial(s.others)
 		roundTrip(first, request("GET /ok"))
 		roundTrip(second, request("GET /ok"))
 		time.AfterFunc(time.Minute, func() { _ = first.Close() })
@@ -204,7 +186,7 @@ func TestConnectionLimit(t *testing.T) {
 			s.Errorf("one more connection, after another ended: got %d, want 200", got)
 		}
 		s.wantTime(time.Minute)
-		s.dial() // also waits
+		s.dial(s.conns) // also waits
 		s.cancel(nil)
 		s.wantEnd(time.Minute, nil) // it does not wait until a connection ends
 	})
@@ -215,14 +197,14 @@ func TestConnectionLimit(t *testing.T) {
 func TestAdmin(t *testing.T) {
 	inBubble(t, Options{Profiles: true}, func(s *running) {
 		slow := make(chan int)
-		go func() { slow <- roundTrip(s.dialAt(s.admin), request("GET /debug/pprof/heap?seconds=1")).StatusCode }()
+		go func() { slow <- roundTrip(s.dial(s.admin), request("GET /debug/pprof/heap?seconds=1")).StatusCode }()
 		synctest.Wait()
 		var idle []net.Conn
 		for range adminConnections - 1 {
-			idle = append(idle, s.dialAt(s.admin))
+			idle = append(idle, s.dial(s.admin))
 		}
 		for range adminConnections { // the first one exceeds the limit
-			if r := roundTrip(s.dialAt(s.admin), request("GET /livez")); r.StatusCode != 200 || !r.Close {
+			if r := roundTrip(s.dial(s.admin), request("GET /livez")); r.StatusCode != 200 || !r.Close {
 				s.Errorf("got status %d, close %v, want 200, true", r.StatusCode, r.Close)
 			}
 			synctest.Wait()
@@ -241,7 +223,7 @@ func TestAdmin(t *testing.T) {
 			request("GET /livez", large): 431, request("GET /metrics"): 200, request("GET /ok"): 404,
 			request("GET /debug/pprof/heap"): 200, request("GET /debug/pprof/cmdline"): 404, // it may have a password
 		} {
-			if got := roundTrip(s.dialAt(s.admin), line).StatusCode; got != want {
+			if got := roundTrip(s.dial(s.admin), line).StatusCode; got != want {
 				s.Errorf("%.40q: got status %d, want %d", line, got, want)
 			}
 		}
@@ -269,7 +251,7 @@ func TestMaxConnections(t *testing.T) {
 	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old) }()
 	for files, want := range map[uint64]int{64: 32, 100: 50, 1000: 936, 1100: 1000} {
 		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: files, Max: old.Max})
-		if s, _ := newServer(t, Options{}); cap(s.connections) != want {
+		if s, _ := newServer(Options{}); cap(s.connections) != want {
 			t.Errorf("%d files: got %d connections, want %d", files, cap(s.connections), want)
 		}
 	}

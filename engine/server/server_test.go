@@ -51,16 +51,18 @@ func (h *testHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newServer returns a server of a testHandler with options. Those that a test omits are zero.
-func newServer(t *testing.T, o Options) (*Server, *testHandler) {
-	t.Helper()
+func newServer(o Options) (*Server, *testHandler) {
 	h := &testHandler{make(chan struct{}, 1), make(chan struct{})}
 	o.Handler = h
-	s, err := New(o)
+	return must(New(o)), h
+}
+
+// must returns v, and panics if there is an error, which no test expects there.
+func must[T any](v T, err error) T {
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	return s, h
+	return v
 }
 
 // running is a server in a bubble of synctest, whose connections are pipes.
@@ -89,7 +91,7 @@ func inBubble(t *testing.T, o Options, f func(s *running)) {
 	synctest.Test(t, func(t *testing.T) {
 		conns, others, admin, failed := newPipes(), newPipes(), newPipes(), make(chan error)
 		o.Listeners, o.Admin, o.Failed = []net.Listener{conns, others}, admin, failed
-		s, h := newServer(t, o)
+		s, h := newServer(o)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		r := &running{t, h, conns, others, admin, time.Now(), cancel, failed, make(chan error, 1)}
 		go func() { r.ended <- s.Run(ctx) }()
@@ -125,9 +127,7 @@ func (p pipes) Close() error {
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
 // dial returns a connection once the server has accepted it.
-func (s *running) dial() net.Conn { return s.dialAt(s.conns) }
-
-func (s *running) dialAt(listener pipes) net.Conn {
+func (s *running) dial(listener pipes) net.Conn {
 	client, server := net.Pipe()
 	listener.conns <- server
 	s.Cleanup(func() { _ = client.Close() })
@@ -135,7 +135,9 @@ func (s *running) dialAt(listener pipes) net.Conn {
 }
 
 // get sends a request on a new connection.
-func (s *running) get(path string) http.Response { return roundTrip(s.dial(), request("GET "+path)) }
+func (s *running) get(path string) http.Response {
+	return roundTrip(s.dial(s.conns), request("GET "+path))
+}
 
 // wantEnd checks after what time and with which error, or nil, the server ends.
 func (s *running) wantEnd(after time.Duration, want any) {
@@ -195,7 +197,7 @@ func TestConnections(t *testing.T) {
 		{request("POST /refuse", chunked, "Connection: close\r\n") + "|4\r\na", 401, true, 500 * time.Millisecond},
 	} {
 		inBubble(t, Options{}, func(s *running) {
-			conn := s.dial()
+			conn := s.dial(s.conns)
 			first, slow, _ := strings.Cut(c.send, "|")
 			if r := roundTrip(conn, first); r.StatusCode != c.status || r.Close != c.close {
 				s.Errorf("%.80q: got status %d, close %v, want %d, %v", c.send, r.StatusCode, r.Close, c.status, c.close)
@@ -211,7 +213,7 @@ func TestConnections(t *testing.T) {
 		})
 	}
 	inBubble(t, Options{ReadTimeout: 30 * time.Second}, func(s *running) { // a client that sends slowly
-		conn := s.dial()
+		conn := s.dial(s.conns)
 		_, _ = io.WriteString(conn, request("POST /read", length)+"lar")
 		time.Sleep(29 * time.Second)
 		if got := roundTrip(conn, "ge").StatusCode; got != 200 {
@@ -219,7 +221,7 @@ func TestConnections(t *testing.T) {
 		}
 	})
 	inBubble(t, Options{}, func(s *running) { // a client that does not read
-		_, _ = io.WriteString(s.dial(), request("GET /large"))
+		_, _ = io.WriteString(s.dial(s.conns), request("GET /large"))
 		<-s.handler.running // has failed to write
 		s.wantTime(20 * time.Second)
 	})
@@ -240,7 +242,7 @@ func TestDrain(t *testing.T) {
 		inBubble(t, o, func(s *running) {
 			s.cancel(cause)
 			synctest.Wait()
-			conn := s.dial()
+			conn := s.dial(s.conns)
 			if drain == 0 {
 				<-s.others.closed // the last
 			}
@@ -256,15 +258,9 @@ func TestDrain(t *testing.T) {
 func TestNotify(t *testing.T) {
 	t.Chdir(t.TempDir()) // its path may be too long for a socket
 	t.Setenv("NOTIFY_SOCKET", "notify")
-	systemd, err := net.ListenPacket("unixgram", os.Getenv("NOTIFY_SOCKET"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	systemd := must(net.ListenPacket("unixgram", "notify"))
 	defer systemd.Close()
-	inBubble(t, Options{}, func(s *running) {
-		s.cancel(nil)
-		s.wantEnd(0, nil)
-	})
+	inBubble(t, Options{}, func(*running) {})
 	_ = systemd.SetReadDeadline(time.Now().Add(time.Second)) // both have been sent
 	for _, want := range []string{"READY=1", "STOPPING=1"} {
 		message := make([]byte, 100)
