@@ -54,13 +54,6 @@ func (n *nullable) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// routes has the operationIds of the routes, as generated code has them.
-var routes = map[string]string{
-	"GET /books": "listBooks", "POST /books": "addBook", "GET /books/:id": "getBook", `GET /books\:count`: "countBooks",
-	"PUT /notes/:name/text": "setNote", "DELETE /notes/:name/text": "removeNote", "GET /version": "getVersion",
-	"PUT /covers": "setCover", "POST /reviews": "addReview",
-}
-
 // server is the handler of books.yaml, and its service.
 type server struct {
 	*Handler
@@ -70,8 +63,13 @@ type server struct {
 	registry *prometheus.Registry
 }
 
+// Register registers routes with their operationIds, as generated code does.
 func (s *server) Register(e *echo.Echo, base string, m map[string][]echo.MiddlewareFunc) {
-	for route, id := range routes {
+	for route, id := range map[string]string{
+		"GET /books": "listBooks", "POST /books": "addBook", "GET /books/:id": "getBook", `GET /books\:count`: "countBooks",
+		"PUT /notes/:name/text": "setNote", "DELETE /notes/:name/text": "removeNote", "GET /version": "getVersion",
+		"PUT /covers": "setCover", "POST /reviews": "addReview",
+	} {
 		method, path, _ := strings.Cut(route, " ")
 		e.Add(method, base+path, func(c echo.Context) error { return s.handle(c) }, m[id]...)
 	}
@@ -125,8 +123,7 @@ func (s *server) wantMetric(t *testing.T, line string) {
 
 func newServer(t testing.TB, o Options) *server {
 	t.Helper()
-	ready := func(context.Context) error { return nil }
-	s := &server{handle: sendTitle, isReady: ready, registry: prometheus.NewRegistry()}
+	s := &server{handle: sendTitle, isReady: func(context.Context) error { return nil }, registry: prometheus.NewRegistry()}
 	o.Metrics = s.registry
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewJSONHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -137,8 +134,7 @@ func newServer(t testing.TB, o Options) *server {
 	return s
 }
 
-// newRequest returns a request. send is METHOD TARGET, then lines of the header. A key and the
-// type of a body are added.
+// newRequest returns a request with a key. send is METHOD TARGET, then lines of the header.
 func newRequest(send, body string) *http.Request {
 	lines := strings.Split(send, "\n")
 	method, target, _ := strings.Cut(lines[0], " ")
@@ -175,8 +171,7 @@ func assert(t *testing.T, ok bool, format string, args ...any) {
 	}
 }
 
-// wantError checks the Error body of a response and its Content-Length, which completes the
-// response before the body of the request has been read.
+// wantError checks the Error body of a response and its Content-Length, without which net/http reads the body first.
 func wantError(t *testing.T, w *httptest.ResponseRecorder, kind fault.Kind, message string) {
 	t.Helper()
 	want, _ := json.Marshal(new(server).ErrorBody(kind, message))
@@ -189,8 +184,7 @@ func wantError(t *testing.T, w *httptest.ResponseRecorder, kind fault.Kind, mess
 // manual is a documentation page.
 var manual = []File{{"/manual", "text/html", "img-src *", []byte("a book")}}
 
-// TestDocs checks the page, the redirect of browsers from / to it, and the Link of deprecated
-// operations, which is added to one of their own.
+// TestDocs checks the page, the redirect of browsers from / to it, and the Link of deprecated operations.
 func TestDocs(t *testing.T) {
 	const (
 		browser     = "GET /\nAccept: text/html"
@@ -266,8 +260,7 @@ func TestHandlerFaults(t *testing.T) {
 	}
 }
 
-// TestOrigins checks which web pages may read responses, of any status, and what else they
-// may do. Without an origin, OPTIONS is like any method.
+// TestOrigins checks what web pages may do. Without an origin, OPTIONS is like any method.
 func TestOrigins(t *testing.T) {
 	const app, preflight = "https://app.example.com", "OPTIONS /v1/books\nAccess-Control-Request-Headers: traceparent,x\nOrigin: "
 	s := newServer(t, Options{AllowOrigins: []string{"http://localhost:*", app}})
@@ -288,8 +281,7 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestClientAddress checks that X-Forwarded-For is used only if it comes from the given
-// networks or a Unix socket, and only if it has an address.
+// TestClientAddress checks that X-Forwarded-For counts only if a trusted network or a Unix socket sends an address.
 func TestClientAddress(t *testing.T) {
 	unix := context.WithValue(t.Context(), http.LocalAddrContextKey, &net.UnixAddr{Net: "unix"})
 	s := newServer(t, Options{TrustedProxies: []net.IPNet{{IP: net.IPv4(10, 0, 0, 0), Mask: net.CIDRMask(8, 32)}}})
