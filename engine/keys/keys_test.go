@@ -39,22 +39,21 @@ func TestNew(t *testing.T) {
 	if len(parts) != 800 {
 		t.Errorf("got %d different IDs and secrets, want 800", len(parts))
 	}
+	check := func(prefix, name string, lifetime time.Duration, valid bool) {
+		if _, token, err := New(prefix, name, false, noon, lifetime); (err == nil) != valid || (token == "") == valid {
+			t.Errorf("%q, %q, %v: got token %q, error %v, want valid: %v", prefix, name, lifetime, token, err, valid)
+		}
+	}
 	for name, valid := range map[string]bool{
 		"Ops: “nightly” import": true, strings.Repeat("é", 100): true, strings.Repeat("é", 101): false,
 		"": false, "a\nb": false, "a\x00b": false, "a\u202eb": false, "\xff": false, "\u200b": false,
 	} {
-		if _, token, err := New("key", name, false, noon, 0); (err == nil) != valid || (token == "") == valid {
-			t.Errorf("%q: got token %q, error %v, want valid: %v", name, token, err, valid)
-		}
+		check("key", name, 0, valid)
 	}
 	for _, prefix := range []string{"", "1k", "k_k", "K", "k*"} {
-		if _, token, err := New(prefix, "someone", false, noon, 0); err == nil || token != "" {
-			t.Errorf("the prefix %q: got token %q, error %v, want an error", prefix, token, err)
-		}
+		check(prefix, "someone", 0, false)
 	}
-	if _, token, err := New("key", "someone", false, noon, -1); err == nil || token != "" {
-		t.Errorf("with a negative lifetime: got token %q, error %v, want an error", token, err)
-	}
+	check("key", "someone", -1, false)
 }
 
 func TestID(t *testing.T) {
@@ -142,8 +141,7 @@ func (f *fixture) create(lifetime time.Duration) (id, token string) {
 	return k.ID, token
 }
 
-// want checks the result of Authenticate: the ID of the key, a refusal such as
-// "expired 12345678", or an error. It also checks how often the store is asked.
+// want checks the result of Authenticate, such as an ID or "expired 12345678", and how often the store is asked.
 func (f *fixture) want(token, want string, lookups int64) {
 	f.Helper()
 	before := f.lookups.Load()
@@ -203,9 +201,8 @@ func TestAuthenticate(t *testing.T) {
 	})
 }
 
-// TestLookups checks that few unknown keys are looked up at a time; that requests with a known key do
-// not wait for them, and share a look-up, which does not end with the request that began it; and that
-// a store that hangs does not keep any for long.
+// TestLookups checks that few unknown keys are looked up at a time, while requests with a known key share a look-up,
+// which does not end with the request that began it; and that a store that hangs does not keep any for long.
 func TestLookups(t *testing.T) {
 	const callers, most = 80, 16 // small, whatever maxUnknownLookups is
 	for _, delay := range []time.Duration{100 * time.Millisecond, time.Hour} {

@@ -25,8 +25,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TestTLS checks what is served over TLS: new files without a restart, but not half a pair, and
-// HTTP/1.1 only; and that failed handshakes are logged at DEBUG.
+// TestTLS checks new files without a restart, but not half a pair; HTTP/1.1 only; and the log of failed handshakes.
 func TestTLS(t *testing.T) {
 	var log bytes.Buffer
 	registry := prometheus.NewRegistry()
@@ -84,9 +83,8 @@ func send(l net.Listener, data string) net.Conn {
 	return conn
 }
 
-// TestListen checks that a server replaces the Unix socket of a killed one, but not one that is
-// served, nor while another server starts, that it removes no socket but its own, and that it still
-// accepts a waiting connection after that.
+// TestListen checks that a server replaces the Unix socket of a killed one, but not one that is served, nor while
+// another server starts; and that it removes only its own socket, and still accepts a waiting connection then.
 func TestListen(t *testing.T) {
 	limit(t)
 	t.Chdir(t.TempDir()) // its path may be too long for a socket
@@ -133,8 +131,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestBuffers checks how much the kernel holds for a client that does not read, or for a handler
-// that does not.
+// TestBuffers checks how much the kernel holds for a client or a handler that does not read.
 func TestBuffers(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, addr := range []string{"127.0.0.1:0", "unix:http.sock"} {
@@ -154,8 +151,7 @@ func TestBuffers(t *testing.T) {
 	}
 }
 
-// TestLeft checks that a Unix socket does not serve a client that has left, but one that has only
-// ended its request.
+// TestLeft checks that a Unix socket serves no client that has left, but one that has only ended its request.
 func TestLeft(t *testing.T) {
 	limit(t)
 	t.Chdir(t.TempDir())
@@ -192,8 +188,7 @@ func TestConnectionLimit(t *testing.T) {
 	})
 }
 
-// TestAdmin checks what the admin address serves, and that idle connections neither keep it from
-// answering probes nor end a request that is being answered.
+// TestAdmin checks what the admin address serves, and that it answers despite idle connections.
 func TestAdmin(t *testing.T) {
 	inBubble(t, Options{Profiles: true}, func(s *running) {
 		slow := make(chan int)

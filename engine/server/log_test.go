@@ -31,8 +31,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// TestLongLines checks that what a client or an error says makes no line longer than 2 KiB,
-// that no part of a key is left where it is cut, and that short values stay.
+// TestLongLines checks that no line is longer than 2 KiB, no part of a key stays where it is cut, and short values do.
 func TestLongLines(t *testing.T) {
 	t.Parallel()
 	const fixed, key = "fixed-secret-abcdefgh", "key_abcdefgh_0123456789"
@@ -84,9 +83,8 @@ func (s *stuck) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// TestBlocked checks that a log that cannot be written is noticed, whether writes hang, as
-// nobody reads it, or fail, as the disk is full; that it recovers without another line, and
-// that the line is written then.
+// TestBlocked checks a log that nobody reads, and one on a full disk: it recovers without another line, and the
+// line is written then.
 func TestBlocked(t *testing.T) {
 	for name, w := range map[string]*stuck{"hangs": {hang: 10 * time.Second}, "fails": {fail: 10 * time.Second}} {
 		synctest.Test(t, func(t *testing.T) {

@@ -148,8 +148,7 @@ func (s *running) wantEnd(after time.Duration, want any) {
 	s.wantTime(after)
 }
 
-// wantTime checks how long the server has run. It may be a little longer, because net/http
-// waits before it closes a connection.
+// wantTime checks how long the server has run. net/http waits before it closes a connection.
 func (s *running) wantTime(want time.Duration) {
 	s.Helper()
 	if got := time.Since(s.begin); got < want || got > want+2*time.Second {
@@ -172,8 +171,8 @@ func request(line string, headers ...string) string {
 	return fmt.Sprintf("%s HTTP/1.1\r\nHost: x\r\n%s\r\n", line, strings.Join(headers, ""))
 }
 
-// TestConnections checks which connections end, and when, if the client sends no more. A client that
-// slowly sends a body that nobody reads gets the response at once, and can go on sending.
+// TestConnections checks when connections end. A client that is still sending a body that nobody reads, after the |,
+// gets the response at once.
 func TestConnections(t *testing.T) {
 	const length, chunked = "Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n"
 	large := request("GET /ok", "X: "+strings.Repeat("x", 16<<10-len(request("GET /ok", "X: \r\n")))+"\r\n") // 16 KiB
@@ -229,9 +228,8 @@ func TestConnections(t *testing.T) {
 
 var sigterm = Interrupted{syscall.SIGTERM}
 
-// TestDrain checks which signals drain a server, what clients see meanwhile, and that a blocked
-// log does not delay the end. Without a drain, a connection arrives while the listener closes, and
-// a request on it after that.
+// TestDrain checks which signals drain a server whose log is blocked, and what clients see meanwhile. Without a
+// drain, a connection arrives while the listener closes, and a request on it after that.
 func TestDrain(t *testing.T) {
 	for cause, drain := range map[error]time.Duration{
 		sigterm: time.Hour, Interrupted{syscall.SIGHUP}: time.Hour, Interrupted{syscall.SIGINT}: 0, io.EOF: 0,
@@ -271,8 +269,7 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// TestStop checks that a failed service ends the drain, but only after the responses to requests
-// in flight, and that a request that hangs does not delay the stop for ever.
+// TestStop checks that a failed service ends the drain, but not requests in flight, unless they hang.
 func TestStop(t *testing.T) {
 	inBubble(t, Options{Drain: time.Hour}, func(s *running) {
 		status := make(chan int)
