@@ -95,11 +95,8 @@ type process struct {
 var servingLine = regexp.MustCompile(`"msg":"serving","address":"(|https?://([^"/]+))/v1"`)
 
 func startServer(ts *testscript.TestScript, _ bool, args []string) {
-	out, err := os.Create(ts.MkAbs("serve.out"))
-	ts.Check(err)
+	out, log := example.Must(os.Create(ts.MkAbs("serve.out"))), example.Must(os.Create(ts.MkAbs("serve.err")))
 	defer out.Close()
-	log, err := os.Create(ts.MkAbs("serve.err"))
-	ts.Check(err)
 	defer log.Close()
 	cmd := exec.Command(service.Name, append([]string{"serve", "--addr", "127.0.0.1:0", "--drain", "0s"}, args...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), out, log
@@ -146,8 +143,7 @@ func request(ts *testscript.TestScript, _ bool, args []string) {
 	if args[1] == http.MethodPost {
 		body = example.Body()
 	}
-	r, err := http.NewRequest(args[1], ts.Getenv("URL")+args[2], strings.NewReader(body))
-	ts.Check(err)
+	r := example.Must(http.NewRequest(args[1], ts.Getenv("URL")+args[2], strings.NewReader(body)))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Origin", "http://localhost:3000")
 	r.Header.Set("X-Forwarded-For", "203.0.113.7")
@@ -168,15 +164,13 @@ func request(ts *testscript.TestScript, _ bool, args []string) {
 func certify(ts *testscript.TestScript, _ bool, args []string) {
 	s := httptest.NewTLSServer(nil) // it has a certificate
 	defer s.Close()
-	key, err := x509.MarshalPKCS8PrivateKey(s.TLS.Certificates[0].PrivateKey)
-	ts.Check(err)
+	key := example.Must(x509.MarshalPKCS8PrivateKey(s.TLS.Certificates[0].PrivateKey))
 	for i, block := range []pem.Block{{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}, {Type: "PRIVATE KEY", Bytes: key}} {
 		ts.Check(os.WriteFile(ts.MkAbs(args[i]), pem.EncodeToMemory(&block), 0o600))
 	}
 }
 
-// runHere runs a command in this process, in an environment with a fixed key, and returns its
-// exit status and its errors.
+// runHere runs a command in this process, with a fixed key, and returns its exit status and its errors.
 func runHere(ctx context.Context, args string, env environment) (status int, stderr string) {
 	ctx, cancel := context.WithTimeout(ctx, giveUp)
 	defer cancel()
@@ -188,8 +182,7 @@ func runHere(ctx context.Context, args string, env environment) (status int, std
 	return status, out.String()
 }
 
-// TestLastWord checks the messages of a command that cannot know whether it created a key, of one
-// that a signal interrupts, and of one that gets no answer.
+// TestLastWord checks the messages of commands that end without a result.
 func TestLastWord(t *testing.T) {
 	t.Parallel()
 	env := new(environment)
