@@ -41,16 +41,14 @@ func matching(pattern string) map[string]string {
 // text returns the text of one file, or of none.
 func text(file string) string { return matching("^" + regexp.QuoteMeta(file) + "$")[file] }
 
-// product returns the text of the Go files of the program, by their paths. What only tests
-// use is no part of it.
+// product returns the text of the Go files of the program, without what only tests use, by their paths.
 func product() map[string]string {
 	all, isTest := matching(`\.go$`), regexp.MustCompile(`_test\.go$|tools\.go$|^internal/(proof|example)/|^engine/(contract|example)/|test/[^/]*$`)
 	maps.DeleteFunc(all, func(file, _ string) bool { return isTest.MatchString(file) })
 	return all
 }
 
-// importers lists, for a package and those below it, the directories that may import them,
-// with those below. Tests and what only they use may import anything.
+// importers lists, for a package, which directories may import it, all with what is below. Tests may import anything.
 var importers = map[string][]string{
 	"github.com/getkin/kin-openapi": {"engine/edge"},
 	"github.com/labstack/echo":      {"gen/api", "engine/edge", "internal/service"},

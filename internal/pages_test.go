@@ -34,8 +34,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// TestPages checks that the files, tests, make targets, flags and metrics that pages name exist. A
-// flag or a metric exists if a string of the program is its name.
+// TestPages checks that the files, tests, make targets, flags and metrics that pages name exist.
 func TestPages(t *testing.T) {
 	source, makefile := strings.Join(slices.Collect(maps.Values(product())), "\n"), text("Makefile")
 	inProgram := func(name string) bool { return strings.Contains(source, `"`+name+`"`) }
@@ -108,8 +107,7 @@ func removed(name string) bool {
 	})
 }
 
-// TestReadme checks that the table in README.md has the operations of the document, and that the
-// service accepts the requests of its commands.
+// TestReadme checks that README.md has the operations of the document, and commands that the service accepts.
 func TestReadme(t *testing.T) {
 	page, count := text("README.md"), 0
 	for path, item := range example.OpenAPI().Paths.Map() {
@@ -152,8 +150,7 @@ func number(t *testing.T, file, pattern string) int {
 	return n
 }
 
-// TestLimits checks that the document, the page for operators and the files of deploy/ have the
-// limits of the service. Those of nginx are higher, so that the service answers itself.
+// TestLimits checks the limits of the service on pages. Those of nginx are higher, so that the service answers itself.
 func TestLimits(t *testing.T) {
 	size, names, seconds := service.MaxBody>>10, pets.MaxPageText>>10, service.Timeout.Seconds()
 	page, image, nginx, compose := "deploy/README.md", "deploy/Dockerfile", "deploy/proxy/nginx.conf", "deploy/postgres/compose.yaml"
@@ -214,8 +211,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLimitsOfValues compares the limits of values in the document with those of limits.txt. The suite
-// tests only limits that are there, and one that is taken out breaks no client.
+// TestLimitsOfValues checks that no limit is taken out of the document: the suite tests only those that are there.
 func TestLimitsOfValues(t *testing.T) {
 	limit := regexp.MustCompile(`pattern: .*|(multipleOf|(exclusive)?[Mm](ax|in)(imum|Items|Length|Properties)): *[^,}\n]+`)
 	got := strings.Join(limit.FindAllString(text("openapi.yaml"), -1), "\n") + "\n"

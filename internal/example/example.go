@@ -38,8 +38,7 @@ const ID = "[0-9]+"
 
 var NoID = []string{"0", "-1", "%2D1", "9007199254740992", "9223372036854775807"}
 
-// Operations returns the operations of the list, for tests that need their names: Get lists
-// pets, and Post creates one.
+// Operations returns the operations of the list: Get lists pets, and Post creates one.
 func Operations() *openapi3.PathItem { return OpenAPI().Paths.Value(path) }
 
 // newPet returns the schema of the body of createPet.
@@ -58,8 +57,7 @@ func Body(properties ...string) string {
 
 var names atomic.Int64 // given by Body
 
-// Pet returns the pet of Body. The names of its fields are those of the properties,
-// whatever their case.
+// Pet returns the pet of Body. Its fields are named as the properties, whatever their case.
 func Pet() pets.NewPet {
 	var p pets.NewPet
 	d := json.NewDecoder(strings.NewReader(Body()))
@@ -82,8 +80,7 @@ func Named(name string) pets.NewPet {
 	return p
 }
 
-// Numbered returns a pet that differs from those with other numbers in each property, as
-// far as it has values.
+// Numbered returns a pet that differs from those with other numbers in each property, if it has enough values.
 func Numbered(n int) pets.NewPet {
 	p := Named(fmt.Sprintf("pet %d", n))
 	p.CategoryID = int64(n)

@@ -24,13 +24,10 @@ import (
 	"example.com/petstore/internal/store/memory"
 )
 
-// TestDocs tests that the page shows the document, that a link to an operation leads there, that
-// a request is sent with a key, and that the Tab key alone reaches the button of an operation.
+// TestDocs tests what the page shows, where links lead, a request with a key, and the Tab key alone.
 func TestDocs(t *testing.T) {
-	t.Run("desktop", func(t *testing.T) { tryOperation(t, "/shop", 1280, chromedp.EmulateViewport(1280, 800)) })
-	t.Run("phone", func(t *testing.T) {
-		tryOperation(t, "", 390, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
-	})
+	t.Run("desktop", func(t *testing.T) { tryOperation(t, "/shop", 1280) })
+	t.Run("phone", func(t *testing.T) { tryOperation(t, "", 390, chromedp.EmulateMobile) })
 	t.Run("public address", func(t *testing.T) {
 		p := newTab(t, "", "https://pets.example/v1")
 		for _, item := range example.OpenAPI().Paths.Map() {
@@ -52,13 +49,12 @@ func TestDocs(t *testing.T) {
 	})
 }
 
-// tryOperation creates a pet on the page of a service behind a proxy that strips prefix,
-// in a viewport of a width.
-func tryOperation(t *testing.T, prefix string, width int, viewport chromedp.Action[chromedp.Void]) {
+// tryOperation creates a pet on the page of a service behind a proxy that strips prefix.
+func tryOperation(t *testing.T, prefix string, width int64, options ...chromedp.EmulateViewportOption) {
 	p, create := newTab(t, prefix, ""), id(example.Operations().Post)
-	p.do(viewport, chromedp.Navigate(p.url+"/docs#/"+create))
+	p.do(chromedp.EmulateViewport(width, 800, options...), chromedp.Navigate(p.url+"/docs#/"+create))
 	p.until(fmt.Sprintf(`Math.abs(document.querySelector('[id$="tag/%s"]:has(.show-api-client-button)')?.getBoundingClientRect().top) < 200`, create))
-	if got := eval[int](p, `document.documentElement.scrollWidth`); got != width {
+	if got := eval[int64](p, `document.documentElement.scrollWidth`); got != width {
 		t.Errorf("width of the page: got %d pixels, want %d", got, width)
 	}
 	p.wantText(append(example.OpenAPI().Paths.InMatchingOrder(), "invalid_parameter", p.url+example.Base())...)
@@ -111,9 +107,8 @@ type tab struct {
 	url string
 }
 
-// newTab starts a service behind a proxy that strips prefix, and a browser, which ends first:
-// a page may go on loading after its test. It fails the test if anything appears on the
-// console, such as violations of the Content-Security-Policy and failed requests.
+// newTab starts a service behind a proxy that strips prefix, and a browser, which ends first: a page may go
+// on loading after its test. The console must stay empty, so nothing violates the Content-Security-Policy.
 func newTab(t *testing.T, prefix, public string) *tab {
 	t.Helper()
 	st, s := memory.New(), httptest.NewUnstartedServer(nil)
@@ -166,8 +161,7 @@ func eval[T any](p *tab, expression string) T {
 	return value
 }
 
-// until waits until a JavaScript condition holds. The page's
-// Content-Security-Policy does not allow chromedp.Poll.
+// until waits until a JavaScript condition holds. The page's policy does not allow chromedp.Poll.
 func (p *tab) until(condition string) {
 	p.Helper()
 	for deadline := time.Now().Add(time.Minute); !eval[bool](p, "Boolean("+condition+")"); time.Sleep(20 * time.Millisecond) {

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"regexp"
 	"testing"
+
+	"example.com/petstore/internal/example"
 )
 
 // always must succeed after a part is removed, and in a copy.
@@ -18,8 +20,7 @@ go vet -tags $(sed -n 's/^ALL_TAGS := //p' Makefile) ./...
 make --dry-run help check-all package >/dev/null
 go test `
 
-// checks must succeed after the block that removes a part, beside always. The keys are what its first
-// line removes.
+// checks must also succeed after the block whose first line removes the key.
 var checks = map[string]string{
 	"'*sqlite*' ':!engine'":   "make package\n[ -z \"$(go list -deps ./cmd/petstore | grep modernc)\" ]\nPGHOST=/nowhere make run 2>&1 | grep 'start PostgreSQL'",
 	"'*postgres*' ':!engine'": "make package\n[ -z \"$(go list -deps ./cmd/petstore | grep pgx)\" ]",
@@ -27,15 +28,14 @@ var checks = map[string]string{
 	"gen/client":              "make drift",
 }
 
-// TestParts runs the blocks one after the other in one clone, so that Go remembers the results of
-// tests that a part does not concern. The library stays as it is.
+// TestParts runs the blocks one after the other in one clone, so that Go caches tests that a part leaves alone.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	dir := clone(t)
 	test := func(name, commands string) {
 		t.Run(name, func(t *testing.T) { run(t, dir, "git reset -q --hard\ngit clean -qfd\n"+commands) })
 	}
-	all, parts := "", regexp.MustCompile("(?s)```sh\n(git rm -rq (.*?)\n.*?)```").FindAllStringSubmatch(page(t, dir), -1)
+	all, parts := "", regexp.MustCompile("(?s)```sh\n(git rm -rq (.*?)\n.*?)```").FindAllStringSubmatch(page(dir), -1)
 	for _, m := range parts {
 		commands, part := m[1], m[2]
 		test(part, commands+always+"./cmd/... ./gen/... ./internal/...\n"+checks[part])
@@ -54,7 +54,7 @@ func TestCopy(t *testing.T) {
 	t.Parallel()
 	dir := clone(t)
 	run(t, dir, "export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=commit.gpgSign GIT_CONFIG_VALUE_0=true\n"+
-		regexp.MustCompile(`(?m)^\.github/copy\.sh .*`).FindString(page(t, dir)))
+		regexp.MustCompile(`(?m)^\.github/copy\.sh .*`).FindString(page(dir)))
 	run(t, dir+"/../library", `
 [ -z "$(git status --porcelain)" ]
 git log -1 --format=%s | grep "$(git -C ../clone rev-parse HEAD)"
@@ -97,29 +97,27 @@ func TestWords(t *testing.T) {
 	dir := clone(t)
 	run(t, dir, "mkdir ../archive\ngit archive HEAD | tar -xC ../archive\nmkdir ../archive/.bin ../exists")
 	for args, want := range map[string]string{
-		"../exists example.com/x shelfd book bsk":                   "exists already",
-		"inside example.com/x shelfd book bsk":                      "inside the clone",
-		"../no/folder example.com/x shelfd book bsk":                "does not exist",
-		"../new Example shelfd book bsk":                            "is not a module path",
-		"../new example.com/x shelfd book 'b;id'":                   "must consist of a-z",
-		"../new example.com/x shelfd sheep bsk sheep":               "must differ",
-		"../new example.com/x shelfd func bsk":                      "keyword",
-		"../new example.com/x shelfd string bsk":                    "predeclared",
-		"../new example.com/x shelfd key bsk":                       "name of a package",
-		"../new example.com/x order book bsk":                       "word of SQL",
-		"../new example.com/x shelfd status bsk":                    "the service fails as above",
-		"../people example.com/my/petstore peopled person x people": "",
+		"../exists example.com/x shelfd book bsk":     "exists already",
+		"inside example.com/x shelfd book bsk":        "inside the clone",
+		"../no/folder example.com/x shelfd book bsk":  "does not exist",
+		"../new Example shelfd book bsk":              "is not a module path",
+		"../new example.com/x shelfd book 'b;id'":     "must consist of a-z",
+		"../new example.com/x shelfd sheep bsk sheep": "must differ",
+		"../new example.com/x shelfd func bsk":        "keyword",
+		"../new example.com/x shelfd string bsk":      "predeclared",
+		"../new example.com/x shelfd key bsk":         "name of a package",
+		"../new example.com/x order book bsk":         "word of SQL",
+		"../new example.com/x shelfd status bsk":      "the service fails as above",
 	} {
 		t.Run(args, func(t *testing.T) {
-			if want == "" {
-				run(t, dir+"/../archive", ".github/copy.sh "+args+"\ncd ../people\ngo test ./internal ./internal/people\n")
-				return
-			}
 			run(t, dir, ".github/copy.sh "+args+` >../out 2>&1 && exit 1
 grep '`+want+`' ../out
 [ ! -e ../new ] && [ -z "$(git status --porcelain)" ]`)
 		})
 	}
+	run(t, dir+"/../archive", `.github/copy.sh ../people example.com/my/petstore peopled person x people
+cd ../people
+go test ./internal ./internal/people`)
 	run(t, dir, "mkdir ../bin\nln -s /bin/false ../bin/sed\nPATH=$PWD/../bin:$PATH .github/copy.sh ../new x y z w 2>&1 | grep 'needs GNU sed'")
 }
 
@@ -130,13 +128,7 @@ func clone(t *testing.T) string {
 	return dir
 }
 
-func page(t *testing.T, dir string) string {
-	text, err := os.ReadFile(dir + "/.github/COPY.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
+func page(dir string) string { return string(example.Must(os.ReadFile(dir + "/.github/COPY.md"))) }
 
 // run runs commands in a folder.
 func run(t *testing.T, dir, commands string) {

@@ -57,10 +57,7 @@ func Open(t testing.TB, text string) store.Store {
 	if err := a.Set(text); err != nil {
 		t.Fatal(err)
 	}
-	st, err := a.Open(t.Context(), text, db.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := example.Must(a.Open(t.Context(), text, db.Options{}))
 	t.Cleanup(func() {
 		if err := st.Close(); err != nil {
 			t.Error(err)
@@ -69,8 +66,7 @@ func Open(t testing.TB, text string) store.Store {
 	return st
 }
 
-// NewHandler returns the service on a store, in this process. It accepts Key and
-// the keys in the store. log may be nil.
+// NewHandler returns the service on a store. It accepts Key and the keys in the store. log may be nil.
 func NewHandler(st store.Store, log *slog.Logger) *edge.Handler {
 	return example.Must(service.NewHandler(st, keys.NewKeyring(st, []string{Key}), edge.Options{Logger: log}))
 }
