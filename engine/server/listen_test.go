@@ -53,13 +53,10 @@ func TestTLS(t *testing.T) {
 				go get()
 			}
 			got, cert := get()
-			if want := "http/1.1[max-age=31536000] [" + step.want + "]"; got != want {
-				s.Errorf("got %s, want %s", got, want)
-			}
-			families, _ := registry.Gather()
-			if expiry := families[len(families)-1].Metric[0].Gauge.GetValue(); expiry != float64(cert.NotAfter.Unix()) {
-				s.Errorf("got the expiry %v, want %v", expiry, cert.NotAfter)
-			}
+			wantEqual(s.T, "response", got, "http/1.1[max-age=31536000] ["+step.want+"]")
+			families := must(registry.Gather())
+			expiry := families[len(families)-1].Metric[0].Gauge.GetValue()
+			wantEqual(s.T, "expiry", expiry, float64(cert.NotAfter.Unix()))
 		}
 		tls11 := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
 		old := tls.Client(s.dial(s.conns), tls11)
@@ -69,9 +66,7 @@ func TestTLS(t *testing.T) {
 		}
 		synctest.Wait()
 		for _, text := range []string{`ERROR msg="the new certificate cannot be used`, `DEBUG msg="http: TLS handshake error`} {
-			if strings.Count(log.String(), text) != 1 {
-				s.Errorf("log: got %s, want %q once", &log, text)
-			}
+			wantEqual(s.T, log.String()+"has "+text, strings.Count(log.String(), text), 1)
 		}
 	})
 }
@@ -103,16 +98,12 @@ func TestListen(t *testing.T) {
 		t.Errorf("a second server: got error %v, want %v", err, syscall.EADDRINUSE)
 	}
 	for file, want := range map[string]os.FileMode{path: os.ModeSocket | 0o660, path + ".lock": 0o600} {
-		if info, err := os.Stat(file); err != nil || info.Mode() != want {
-			t.Errorf("%s: got %v, error %v, want mode %v", file, info, err, want)
-		}
+		wantEqual(t, file, must(os.Stat(file)).Mode(), want)
 	}
 	_ = os.Rename(path, "moved")
 	second := must(Listen("unix:" + path))
 	_ = served.Close()
-	if _, err := os.Lstat(path); err != nil {
-		t.Errorf("another server's socket: got error %v, want none", err)
-	}
+	must(os.Lstat(path)) // another server's socket is still there
 	synctest.Test(t, func(t *testing.T) {
 		defer send(second, "").Close()
 		go second.Close()
@@ -164,9 +155,8 @@ func TestLeft(t *testing.T) {
 	defer client.Close()
 	_ = client.(*net.UnixConn).CloseWrite()
 	go s.http.Serve(s.listeners[0])
-	if got := roundTrip(client, "").StatusCode; got != 200 || len(h.running) > 0 {
-		t.Errorf("got %d, and %d requests of a client that has left, want 200, 0", got, len(h.running))
-	}
+	wantEqual(t, "status", roundTrip(client, "").StatusCode, 200)
+	wantEqual(t, "requests of a client that has left", len(h.running), 0)
 }
 
 func TestConnectionLimit(t *testing.T) {
@@ -178,9 +168,7 @@ func TestConnectionLimit(t *testing.T) {
 		roundTrip(first, request("GET /ok"))
 		roundTrip(second, request("GET /ok"))
 		time.AfterFunc(time.Minute, func() { _ = first.Close() })
-		if got := s.get("/ok").StatusCode; got != 200 {
-			s.Errorf("one more connection, after another ended: got %d, want 200", got)
-		}
+		wantEqual(s.T, "one more connection, after another ended", s.get("/ok").StatusCode, 200)
 		s.wantTime(time.Minute)
 		s.dial(s.conns) // also waits
 		s.cancel(nil)
@@ -199,28 +187,21 @@ func TestAdmin(t *testing.T) {
 			idle = append(idle, s.dial(s.admin))
 		}
 		for range adminConnections { // the first one exceeds the limit
-			if r := roundTrip(s.dial(s.admin), request("GET /livez")); r.StatusCode != 200 || !r.Close {
-				s.Errorf("got status %d, close %v, want 200, true", r.StatusCode, r.Close)
-			}
+			r := roundTrip(s.dial(s.admin), request("GET /livez"))
+			wantEqual(s.T, "status and close", fmt.Sprint(r.StatusCode, r.Close), "200 true")
 			synctest.Wait()
 		}
 		for i, want := range []int{0, 200} {
-			if got := roundTrip(idle[i], request("GET /livez")).StatusCode; got != want {
-				s.Errorf("idle connection %d: got status %d, want %d", i, got, want)
-			}
+			wantEqual(s.T, fmt.Sprint("idle connection ", i), roundTrip(idle[i], request("GET /livez")).StatusCode, want)
 		}
-		if got := <-slow; got != 200 {
-			s.Errorf("the oldest connection, which is answered: got status %d, want 200", got)
-		}
+		wantEqual(s.T, "the oldest connection, which is answered", <-slow, 200)
 		s.wantTime(time.Second)
 		large := "X: " + strings.Repeat("x", 20<<10) + "\r\n"
 		for line, want := range map[string]int{
 			request("GET /livez", large): 431, request("GET /metrics"): 200, request("GET /ok"): 404,
 			request("GET /debug/pprof/heap"): 200, request("GET /debug/pprof/cmdline"): 404, // it may have a password
 		} {
-			if got := roundTrip(s.dial(s.admin), line).StatusCode; got != want {
-				s.Errorf("%.40q: got status %d, want %d", line, got, want)
-			}
+			wantEqual(s.T, line, roundTrip(s.dial(s.admin), line).StatusCode, want)
 		}
 	})
 }
@@ -246,8 +227,7 @@ func TestMaxConnections(t *testing.T) {
 	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old) }()
 	for files, want := range map[uint64]int{64: 32, 100: 50, 1000: 936, 1100: 1000} {
 		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: files, Max: old.Max})
-		if s, _ := newServer(Options{}); cap(s.connections) != want {
-			t.Errorf("%d files: got %d connections, want %d", files, cap(s.connections), want)
-		}
+		s, _ := newServer(Options{})
+		wantEqual(t, fmt.Sprint("connections with ", files, " files"), cap(s.connections), want)
 	}
 }

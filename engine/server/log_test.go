@@ -92,14 +92,10 @@ func TestBlocked(t *testing.T) {
 			go fmt.Fprintln(log, "a line")
 			time.Sleep(time.Millisecond)
 			for second := range 12 {
-				if got, want := log.Blocked(), second >= 5 && second < 10; got != want {
-					t.Errorf("%s, after %d s: got blocked: %v, want %v", name, second, got, want)
-				}
+				wantEqual(t, fmt.Sprintf("%s, blocked after %d s", name, second), log.Blocked(), second >= 5 && second < 10)
 				time.Sleep(time.Second)
 			}
-			if w.text != "a line\n" {
-				t.Errorf("%s: got %q, want the line", name, w.text)
-			}
+			wantEqual(t, name, w.text, "a line\n")
 		})
 	}
 }

@@ -65,6 +65,13 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+func wantEqual[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
 // running is a server in a bubble of synctest, whose connections are pipes.
 type running struct {
 	*testing.T
@@ -142,9 +149,7 @@ func (s *running) get(path string) http.Response {
 // wantEnd checks after what time and with which error, or nil, the server ends.
 func (s *running) wantEnd(after time.Duration, want any) {
 	s.Helper()
-	if err := <-s.ended; fmt.Sprint(err) != fmt.Sprint(want) {
-		s.Errorf("the end: got error %v, want %v", err, want)
-	}
+	wantEqual(s.T, "the end", fmt.Sprint(<-s.ended), fmt.Sprint(want))
 	s.wantTime(after)
 }
 
@@ -215,9 +220,7 @@ func TestConnections(t *testing.T) {
 		conn := s.dial(s.conns)
 		_, _ = io.WriteString(conn, request("POST /read", length)+"lar")
 		time.Sleep(29 * time.Second)
-		if got := roundTrip(conn, "ge").StatusCode; got != 200 {
-			s.Errorf("a slow body: got status %d, want 200", got)
-		}
+		wantEqual(s.T, "a slow body", roundTrip(conn, "ge").StatusCode, 200)
 	})
 	inBubble(t, Options{}, func(s *running) { // a client that does not read
 		_, _ = io.WriteString(s.dial(s.conns), request("GET /large"))
@@ -244,9 +247,8 @@ func TestDrain(t *testing.T) {
 			if drain == 0 {
 				<-s.others.closed // the last
 			}
-			if got := roundTrip(conn, request("GET /ok")).StatusCode; got != 200 || !stopping.Load() {
-				s.Errorf("stopping after %v: got status %d, Stopping was called: %v, want 200, true", cause, got, stopping.Load())
-			}
+			wantEqual(s.T, "a request meanwhile", roundTrip(conn, request("GET /ok")).StatusCode, 200)
+			wantEqual(s.T, "Stopping was called", stopping.Load(), true)
 			s.wantEnd(drain, nil)
 		})
 	}
@@ -262,10 +264,8 @@ func TestNotify(t *testing.T) {
 	_ = systemd.SetReadDeadline(time.Now().Add(time.Second)) // both have been sent
 	for _, want := range []string{"READY=1", "STOPPING=1"} {
 		message := make([]byte, 100)
-		n, _, err := systemd.ReadFrom(message)
-		if got := string(message[:n]); got != want || err != nil {
-			t.Errorf("got %q, error %v, want %s", got, err, want)
-		}
+		n, _, _ := systemd.ReadFrom(message)
+		wantEqual(t, "message", string(message[:n]), want)
 	}
 }
 
@@ -282,13 +282,9 @@ func TestStop(t *testing.T) {
 		s.failed <- io.ErrShortWrite
 		time.Sleep(8 * time.Second)
 		s.handler.done <- struct{}{} // ends one of them
-		if got := <-status; got != 200 {
-			s.Errorf("a request in progress: got %d, want 200", got)
-		}
+		wantEqual(s.T, "a request in progress", <-status, 200)
 		s.wantEnd(9*time.Second, "short write\nsome connections did not end within 9s")
-		if got := <-status; got != 0 {
-			s.Errorf("a request that hangs: got %d, want no response", got)
-		}
+		wantEqual(s.T, "a request that hangs, without a response", <-status, 0)
 		s.wantTime(9 * time.Second)
 		close(s.handler.done)
 	})
