@@ -25,11 +25,9 @@ func matching(pattern string) map[string]string {
 		if err == nil && d.IsDir() && len(file) > 1 && file[0] == '.' && file != ".github" {
 			return fs.SkipDir
 		}
-		if err != nil || !d.Type().IsRegular() || !isWanted(file) {
-			return err
+		if err == nil && d.Type().IsRegular() && isWanted(file) {
+			texts[file] = string(example.Must(fs.ReadFile(root, file)))
 		}
-		text, err := fs.ReadFile(root, file)
-		texts[file] = string(text)
 		return err
 	})
 	if err != nil {
@@ -84,9 +82,13 @@ var importers = map[string][]string{
 	"internal/proof":   {},
 }
 
-func exists(pattern string) bool {
-	found, _ := fs.Glob(root, path.Clean(pattern))
-	return len(found) > 0
+func exists(pattern string) bool { return len(example.Must(fs.Glob(root, path.Clean(pattern)))) > 0 }
+
+func assert(t *testing.T, ok bool, format string, args ...any) {
+	t.Helper()
+	if !ok {
+		t.Errorf(format, args...)
+	}
 }
 
 // TestImports checks importers. The library in engine/ imports nothing of the service, not even in its
@@ -100,25 +102,21 @@ func TestImports(t *testing.T) {
 		if strings.HasSuffix(file, "/go.mod") { // of the example, which names the module
 			text = strings.ReplaceAll(text, module, "")
 		}
-		if found := word.FindString(strings.ReplaceAll(text, module+"/engine", "")); found != "" {
-			t.Errorf("%s: got %q, want nothing about pets in the library", file, found)
-		}
+		found := word.FindString(strings.ReplaceAll(text, module+"/engine", ""))
+		assert(t, found == "", "%s: got %q, want nothing about pets in the library", file, found)
 	}
-	if len(library) == 0 {
-		t.Error("got no file of the library")
-	}
+	assert(t, len(library) > 0, "got no file of the library")
 	for file, text := range product() {
 		parsed := example.Must(parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly))
 		for _, spec := range parsed.Imports {
 			name := strings.TrimPrefix(strings.Trim(spec.Path.Value, `"`), module+"/")
-			if below(file, "internal/pets") && strings.Contains(strings.Split(name, "/")[0], ".") {
-				t.Errorf("%s imports %s: the domain imports only the standard library", file, name)
-			}
+			isStandard := !strings.Contains(strings.Split(name, "/")[0], ".")
+			assert(t, isStandard || !below(file, "internal/pets"),
+				"%s imports %s: the domain imports only the standard library", file, name)
 			for restricted, dirs := range importers {
 				mayImport := slices.ContainsFunc(dirs, func(dir string) bool { return below(file, dir) })
-				if below(name, restricted) && !below(file, restricted) && !mayImport {
-					t.Errorf("%s imports %s: importers does not list it", file, name)
-				}
+				assert(t, mayImport || below(file, restricted) || !below(name, restricted),
+					"%s imports %s: importers does not list it", file, name)
 			}
 		}
 	}
@@ -132,8 +130,8 @@ func TestProperties(t *testing.T) {
 	page, _, _ = strings.Cut(page, "\n## ")
 	property := regexp.MustCompile(`(?i)category_?id|pets\.(Sold|Status)`)
 	for file, text := range matching(`_test\.go$|/testdata/|^internal/(example|proof|store/storetest)/.*\.(go|sh)$`) {
-		if property.MatchString(text) && !strings.Contains(page, "`"+file+"`") {
-			t.Errorf("%s: got %q, want no property of a pet in a test that COPY.md does not name", file, property.FindString(text))
-		}
+		found := property.FindString(text)
+		assert(t, found == "" || strings.Contains(page, "`"+file+"`"),
+			"%s: got %q, want no property of a pet in a test that COPY.md does not name", file, found)
 	}
 }

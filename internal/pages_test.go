@@ -27,9 +27,8 @@ func TestClients(t *testing.T) {
 	for _, property := range example.OpenAPI().Components.Schemas["NewPet"].Value.Required {
 		sent := regexp.MustCompile(`(?i)\b` + capital.ReplaceAllString(property, "_?$0") + `"?[:=(]`)
 		for _, program := range programs {
-			if strings.Contains(program, "PETSTORE_KEY") && !sent.MatchString(program) {
-				t.Errorf("CLIENTS.md: got no %s in %s", property, program)
-			}
+			isProgram := strings.Contains(program, "PETSTORE_KEY")
+			assert(t, !isProgram || sent.MatchString(program), "CLIENTS.md: got no %s in %s", property, program)
 		}
 	}
 }
@@ -76,14 +75,10 @@ func TestPages(t *testing.T) {
 		for page, text := range pages {
 			for _, m := range regexp.MustCompile(c.pattern).FindAllStringSubmatch(text, -1) {
 				found++
-				if !c.exists(page, m[1]) {
-					t.Errorf("%s: there is no %s %s", page, c.kind, m[1])
-				}
+				assert(t, c.exists(page, m[1]), "%s: there is no %s %s", page, c.kind, m[1])
 			}
 		}
-		if found == 0 {
-			t.Errorf("pages: got no %s that matches %s", c.kind, c.pattern)
-		}
+		assert(t, found > 0, "pages: got no %s that matches %s", c.kind, c.pattern)
 	}
 }
 
@@ -114,15 +109,12 @@ func TestReadme(t *testing.T) {
 		for method, o := range item.Operations() {
 			deprecated := map[bool]string{true: ", deprecated[^|]*"}[o.Deprecated]
 			row := fmt.Sprintf("\n\\| `%s`%s \\| `%s %s[?` ]", o.OperationID, deprecated, method, regexp.QuoteMeta(path))
-			if !regexp.MustCompile(row).MatchString(page) {
-				t.Errorf("README.md: got no row of an operation that matches %q", row)
-			}
+			assert(t, regexp.MustCompile(row).MatchString(page), "README.md: got no row of an operation that matches %q", row)
 			count++
 		}
 	}
-	if rows := regexp.MustCompile("\n\\| `\\w+`[^|]* \\| `[A-Z]+ /").FindAllString(page, -1); len(rows) != count {
-		t.Errorf("README.md: got the operations %q, want %d", rows, count)
-	}
+	rows := regexp.MustCompile("\n\\| `\\w+`[^|]* \\| `[A-Z]+ /").FindAllString(page, -1)
+	assert(t, len(rows) == count, "README.md: got the operations %q, want %d", rows, count)
 
 	s := httptest.NewServer(program.NewHandler(memory.New(), nil))
 	defer s.Close()
@@ -133,9 +125,7 @@ func TestReadme(t *testing.T) {
 			method = http.MethodPost
 		}
 		status, got, err := program.Send(t.Context(), s.Client(), method, s.URL+m[3], m[2])
-		if err != nil || status >= 300 {
-			t.Errorf("README.md: %s %s %s: got %d %s, error %v", method, m[3], m[2], status, got, err)
-		}
+		assert(t, err == nil && status < 300, "README.md: %s: got %d %s, error %v", m[0], status, got, err)
 	}
 }
 
@@ -192,22 +182,19 @@ func TestLimits(t *testing.T) {
 		{nginx, fmt.Sprintf("client_max_body_size %dm;", size>>10+1)},
 		{nginx, fmt.Sprintf("proxy_read_timeout %vs;", seconds+7)},
 	} {
-		if !strings.Contains(text(c.file), c.want) && !removed(c.file) {
-			t.Errorf("%s: got no %q, want the limit of the service", c.file, c.want)
-		}
+		ok := strings.Contains(text(c.file), c.want) || removed(c.file)
+		assert(t, ok, "%s: got no %q, want the limit of the service", c.file, c.want)
 	}
 	id := example.OpenAPI().Components.Schemas["Pet"].Value.Properties["id"].Value
-	if id.Type.Is("integer") && (id.Max == nil || *id.Max != pets.MaxID) {
-		t.Errorf("openapi.yaml: got another maximum of id, want %d", pets.MaxID)
-	}
+	ok := !id.Type.Is("integer") || id.Max != nil && *id.Max == pets.MaxID
+	assert(t, ok, "openapi.yaml: got another maximum of id, want %d", pets.MaxID)
 	for file, afterDrain := range map[string]int{
 		unit:    number(t, unit, `TimeoutStopSec=(\d+)s`) - drain,
 		compose: number(t, compose, `stop_grace_period: (\d+)s`) - drain,
 		pod:     number(t, pod, `terminationGracePeriodSeconds: (\d+)`) - number(t, pod, `_DRAIN\s+value: (\d+)s`),
 	} {
-		if afterDrain <= stop && !removed(file) {
-			t.Errorf("%s: got %d s to stop after the drain, want more than %d", file, afterDrain, stop)
-		}
+		ok := afterDrain > stop || removed(file)
+		assert(t, ok, "%s: got %d s to stop after the drain, want more than %d", file, afterDrain, stop)
 	}
 }
 
@@ -215,7 +202,6 @@ func TestLimits(t *testing.T) {
 func TestLimitsOfValues(t *testing.T) {
 	limit := regexp.MustCompile(`pattern: .*|(multipleOf|(exclusive)?[Mm](ax|in)(imum|Items|Length|Properties)): *[^,}\n]+`)
 	got := strings.Join(limit.FindAllString(text("openapi.yaml"), -1), "\n") + "\n"
-	if got != text("internal/limits.txt") {
-		t.Errorf("openapi.yaml has other limits than limits.txt; if that is meant, write there:\n%s", got)
-	}
+	ok := got == text("internal/limits.txt")
+	assert(t, ok, "openapi.yaml has other limits than limits.txt; if that is meant, write there:\n%s", got)
 }
