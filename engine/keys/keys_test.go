@@ -18,6 +18,13 @@ import (
 
 const fixedToken = "a-fixed-key-of-the-operator"
 
+func assert(t *testing.T, ok bool, format string, args ...any) {
+	t.Helper()
+	if !ok {
+		t.Errorf(format, args...)
+	}
+}
+
 func TestNew(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	parts := map[string]bool{} // IDs and secrets
@@ -27,22 +34,18 @@ func TestNew(t *testing.T) {
 		if want.ID, _ = tokenID(token); err != nil || want.ID == "" || got != want {
 			t.Fatalf("got %+v, token %q, error %v, want %+v", got, token, err, want)
 		}
-		if Pattern("key").FindString(token) != token || !Pattern("key").MatchString(token[:20]) {
-			t.Errorf("Pattern: got no match of %q", token)
-		}
+		matched := Pattern("key").FindString(token) == token && Pattern("key").MatchString(token[:20])
+		assert(t, matched, "Pattern: got no match of %q", token)
 		random := got.ID + token[len(token)-36:len(token)-6]
-		if strings.Contains(random[9:], random[8:16]) || strings.Contains(random[8:], random[:8]) {
-			t.Errorf("got a part twice: %q", token)
-		}
+		repeated := strings.Contains(random[9:], random[8:16]) || strings.Contains(random[8:], random[:8])
+		assert(t, !repeated, "got a part twice: %q", token)
 		parts[random[:8]], parts[random[8:]] = true, true
 	}
-	if len(parts) != 800 {
-		t.Errorf("got %d different IDs and secrets, want 800", len(parts))
-	}
+	assert(t, len(parts) == 800, "got %d different IDs and secrets, want 800", len(parts))
 	check := func(prefix, name string, lifetime time.Duration, valid bool) {
-		if _, token, err := New(prefix, name, false, noon, lifetime); (err == nil) != valid || (token == "") == valid {
-			t.Errorf("%q, %q, %v: got token %q, error %v, want valid: %v", prefix, name, lifetime, token, err, valid)
-		}
+		_, token, err := New(prefix, name, false, noon, lifetime)
+		assert(t, (err == nil) == valid && (token != "") == valid,
+			"%q, %q, %v: got token %q, error %v, want valid: %v", prefix, name, lifetime, token, err, valid)
 	}
 	for name, valid := range map[string]bool{
 		"Ops: “nightly” import": true, strings.Repeat("é", 100): true, strings.Repeat("é", 101): false,
@@ -60,18 +63,17 @@ func TestID(t *testing.T) {
 	zeros := strings.Repeat("0", 36)
 	sealed := func(body string) string { return body + checksum(body) }
 	token := sealed("key_abcdefgh_" + zeros[:30])
-	if id, ok := tokenID(token); !ok || id != "abcdefgh" || checksum("123456789") != "3jZRME" { // they never change
-		t.Errorf("ID: got %q, %v, want abcdefgh", id, ok)
-	}
+	id, ok := tokenID(token)
+	assert(t, ok && id == "abcdefgh" && checksum("123456789") == "3jZRME", // they never change
+		"ID: got %q, %v, want abcdefgh", id, ok)
 	for _, junk := range []string{
 		"", "key_", token[1:], "0" + token, token[:len(token)-1], token + "0", token + "\n",
 		token[:20] + "~" + token[21:], "key_abcdefgh_" + zeros,
 		sealed("key_abc\x00defg_" + zeros[:30]), sealed("key_abcdefg_" + zeros[:30]),
 		sealed("key_abcdefgh__" + zeros[:29]), sealed(strings.ToUpper("key_abcdefgh_") + zeros[:30]),
 	} {
-		if id, ok := tokenID(junk); ok || id != "" {
-			t.Errorf("tokenID(%q): got %q, %v, want none", junk, id, ok)
-		}
+		id, ok := tokenID(junk)
+		assert(t, !ok && id == "", "tokenID(%q): got %q, %v, want none", junk, id, ok)
 	}
 }
 
@@ -152,9 +154,8 @@ func (f *fixture) want(token, want string, lookups int64) {
 	} else if err != nil {
 		got += err.Error()
 	}
-	if n := f.lookups.Load() - before; got != want || n != lookups {
-		f.Errorf("Authenticate: got %q after %d look-ups, want %q after %d", got, n, want, lookups)
-	}
+	n := f.lookups.Load() - before
+	assert(f.T, got == want && n == lookups, "got %q after %d look-ups, want %q after %d", got, n, want, lookups)
 }
 
 func TestAuthenticate(t *testing.T) {
@@ -230,26 +231,21 @@ func TestLookups(t *testing.T) {
 			}
 			synctest.Wait()
 			leave()
-			if got := f.lookups.Load(); got != 1+most+1 {
-				f.Errorf("got %d look-ups, want two of the known key and %d others", got, most)
-			}
+			got := f.lookups.Load()
+			assert(f.T, got == 1+most+1, "got %d look-ups, want two of the known key and %d others", got, most)
 			const most = 5*time.Second - cacheTTL // the documented limit of a revocation
 			time.Sleep(most)                      // unlike Wait, it hides no data race
 			f.record = func() error {
 				go f.Authenticate(f.Context(), known) // meanwhile
 				return errAway
 			}
-			if err := f.recordUses(f.Context()); !errors.Is(err, errAway) {
-				f.Errorf("recordUses: got error %v, want %v", err, errAway)
-			}
+			err := f.recordUses(f.Context())
+			assert(f.T, errors.Is(err, errAway), "recordUses: got error %v, want %v", err, errAway)
 			for range 2*callers + 1 {
-				if got := <-succeeded; got != (delay < time.Hour) {
-					f.Errorf("look-ups take %v: got success: %v", delay, got)
-				}
+				assert(f.T, <-succeeded == (delay < time.Hour), "look-ups take %v: got another result", delay)
 			}
-			if took := time.Since(begin); took > most {
-				f.Errorf("got the last result after %v, want at most %v", took, most)
-			}
+			took := time.Since(begin)
+			assert(f.T, took <= most, "got the last result after %v, want at most %v", took, most)
 			time.Sleep(time.Hour) // until the use meanwhile has ended
 		})
 	}
@@ -266,9 +262,8 @@ func TestRecordUses(t *testing.T) {
 			f.Helper()
 			time.Sleep(30 * time.Second)
 			synctest.Wait()
-			if k, _ := f.stored.Load(id); !k.(Key).UsedAt.Equal(want) {
-				f.Errorf("got a use at %v, want %v", k.(Key).UsedAt, want)
-			}
+			k, _ := f.stored.Load(id)
+			assert(f.T, k.(Key).UsedAt.Equal(want), "got a use at %v, want %v", k.(Key).UsedAt, want)
 		}
 		succeed, stored := f.record, time.Time{}
 		for _, err := range []error{nil, errAway} { // a use while others are recorded is not lost
@@ -293,8 +288,7 @@ func TestRecordUses(t *testing.T) {
 		last = use()
 		stop()
 		wantUsed(last)
-		if got := log.String(); strings.Count(got, "away") != 2 || strings.Count(got, "\n") != 2 {
-			f.Errorf("log: got %q, want two errors", got)
-		}
+		ok := strings.Count(log.String(), "away") == 2 && strings.Count(log.String(), "\n") == 2
+		assert(f.T, ok, "log: got %q, want two errors", &log)
 	})
 }
