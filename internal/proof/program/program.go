@@ -71,17 +71,15 @@ func NewHandler(st store.Store, log *slog.Logger) *edge.Handler {
 	return example.Must(service.NewHandler(st, keys.NewKeyring(st, []string{Key}), edge.Options{Logger: log}))
 }
 
-// Send sends a request with Key, other lines of the header such as "Name: value", and a body
-// of JSON unless it is empty. It returns the status and the body of the response.
+// Send sends a request with Key, a body of JSON, which may be empty, and other lines of the header such as
+// "Name: value". It returns the status and the body of the response.
 func Send(ctx context.Context, c *http.Client, method, url, body string, header ...string) (status int, text string, err error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
 	}
-	header = append([]string{"Authorization: Bearer " + Key}, header...)
-	if body != "" {
-		header = append(header, "Content-Type: application/json")
-	}
+	r.Header.Set("Authorization", "Bearer "+Key)
+	r.Header.Set("Content-Type", "application/json")
 	for _, line := range header {
 		name, value, _ := strings.Cut(line, ": ")
 		r.Header.Set(name, value)
