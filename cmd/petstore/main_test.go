@@ -188,15 +188,13 @@ func TestLastWord(t *testing.T) {
 	env := new(environment)
 	_ = env.store.Set("memory:")
 	err := changeKey(t.Context(), env, "created", func(keys.Store) error { return errors.New("broken") })
-	if want := "broken; petstore keys list --store memory: shows whether"; err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("got error %v, want %s", err, want)
-	}
+	const want = "broken; petstore keys list --store memory: shows whether"
+	assert(t, strings.HasPrefix(fmt.Sprint(err), want), "got error %v, want %s", err, want)
 	interrupted, cancel := context.WithCancelCause(t.Context())
 	cancel(server.Interrupted{Signal: syscall.SIGINT})
 	got, stderr := runHere(interrupted, "health", environment{})
-	if got != 130 || !strings.HasPrefix(stderr, "petstore: interrupted: ") {
-		t.Errorf("interrupted: got %d, %s, want 130", got, stderr)
-	}
+	ok := got == 130 && strings.HasPrefix(stderr, "petstore: interrupted: ")
+	assert(t, ok, "interrupted: got %d, %s, want 130", got, stderr)
 	l := httptest.NewUnstartedServer(nil).Listener // nothing accepts
 	defer l.Close()
 	wantHealth(t, l.Addr().String(), 1, "Client.Timeout exceeded")

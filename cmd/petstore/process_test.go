@@ -37,22 +37,27 @@ func limit(t *testing.T) {
 	t.Cleanup(func() { timer.Stop() })
 }
 
+func assert(t *testing.T, ok bool, format string, args ...any) {
+	t.Helper()
+	if !ok {
+		t.Errorf(format, args...)
+	}
+}
+
 // wantExit sends a process a signal and checks how it ends.
 func wantExit(t *testing.T, cmd *exec.Cmd, signal syscall.Signal, want string) {
 	t.Helper()
 	_ = cmd.Process.Signal(signal) // fails only if it has ended
-	if err := cmd.Wait(); fmt.Sprint(err) != want {
-		t.Errorf("the end: got %v, want %s", err, want)
-	}
+	err := cmd.Wait()
+	assert(t, fmt.Sprint(err) == want, "the end: got %v, want %s", err, want)
 }
 
 // wantHealth checks the exit status and the error of the command health.
 func wantHealth(t *testing.T, addr string, status int, want string) {
 	t.Helper()
 	got, stderr := runHere(t.Context(), "health --addr "+addr, environment{})
-	if got != status || !strings.Contains(stderr, want) {
-		t.Errorf("health: got %d, %s, want %d, %s", got, stderr, status, want)
-	}
+	ok := got == status && strings.Contains(stderr, want)
+	assert(t, ok, "health: got %d, %s, want %d, %s", got, stderr, status, want)
 }
 
 // TestProcess checks sockets that systemd passes, the drain after SIGHUP, a log without a reader, and a second signal.
@@ -60,7 +65,8 @@ func TestProcess(t *testing.T) {
 	t.Parallel()
 	var addrs []string
 	// LISTEN_PID is the server's, because exec does not change it.
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", "LISTEN_PID=$$ LISTEN_FDS=2 exec petstore serve --store memory: --drain 1h")
+	const script = "LISTEN_PID=$$ LISTEN_FDS=2 exec petstore serve --store memory: --drain 1h"
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", script)
 	cmd.Env = append(os.Environ(), keysVariable+"="+program.Key)
 	for range 2 {
 		l := example.Must(net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}))
@@ -145,17 +151,15 @@ func unread(t *testing.T, args, until, want string, fail func(pipes)) {
 		if until == serving {
 			go env.logger.Info("a line") // which nobody reads
 			time.Sleep(6 * time.Second)
-			if got, text := l.send(t, "GET", "/readyz", ""); got != 503 {
-				t.Errorf("readiness: got %d, %s, want 503", got, text)
-			}
+			got, text := l.send(t, "GET", "/readyz", "")
+			assert(t, got == 503, "readiness: got %d, %s, want 503", got, text)
 		}
 		cancel(server.Interrupted{Signal: syscall.SIGTERM})
 	} else {
 		fail(l)
 	}
-	if got := <-ended; got != want {
-		t.Errorf("%s, unread after %s: got status %s, want %s", args, until, got, want)
-	}
+	got := <-ended
+	assert(t, got == want, "%s, unread after %s: got status %s, want %s", args, until, got, want)
 	for lines.Scan() { // until it has returned
 	}
 }
@@ -185,9 +189,8 @@ func TestBackground(t *testing.T) {
 		l, st := make(pipes), memory.New()
 		token := example.Must(createKey(ctx, st, "demo", false))
 		forget := func() {
-			if got, text := l.send(t, "GET", example.ListPath(), "", "Authorization: Bearer "+token); got != 200 {
-				t.Errorf("got %d, %s, want 200", got, text)
-			}
+			got, text := l.send(t, "GET", example.ListPath(), "", "Authorization: Bearer "+token)
+			assert(t, got == 200, "got %d, %s, want 200", got, text)
 			cancel()
 		}
 		discard := &server.Filter{Writer: io.Discard}
@@ -196,9 +199,8 @@ func TestBackground(t *testing.T) {
 		cfg := serveConfig{server: server.Options{MaxConnections: 1}}
 		cfg.setUp(env)
 		err := serve(ctx, env, &cfg)
-		if want := "the last uses of API keys were not stored: context deadline exceeded"; fmt.Sprint(err) != want {
-			t.Errorf("got error %v, want %s", err, want)
-		}
+		const want = "the last uses of API keys were not stored: context deadline exceeded"
+		assert(t, fmt.Sprint(err) == want, "got error %v, want %s", err, want)
 	})
 }
 
@@ -225,7 +227,6 @@ func TestTerminal(t *testing.T) {
 	discard := &server.Filter{Writer: io.Discard}
 	st, env := memory.New(), &environment{terminal: true, stdout: discard, logger: slog.New(slog.DiscardHandler)}
 	err := offerKey(t.Context(), env, st, "http://127.0.0.1/v1")
-	if all := example.Must(st.Keys(t.Context())); err != nil || len(all) > 0 {
-		t.Errorf("only stderr is a terminal: got keys %v, error %v, want none", all, err)
-	}
+	all := example.Must(st.Keys(t.Context()))
+	assert(t, err == nil && len(all) == 0, "only stderr is a terminal: got keys %v, error %v, want none", all, err)
 }

@@ -27,13 +27,10 @@ func TestLastWordOnFile(t *testing.T) {
 	_ = env.store.Set("sqlite:pets.db")
 	for want, report := range map[error]db.Report{done: {}, nil: {Altered: broken}} {
 		work := func(string) (db.Report, error) { return report, want }
-		if err := onFile(env, new(cobra.Command), io.Discard, "", work).RunE(nil, nil); err != want {
-			t.Errorf("got error %v, want %v", err, want)
-		}
+		err := onFile(env, new(cobra.Command), io.Discard, "", work).RunE(nil, nil)
+		assert(t, err == want, "got error %v, want %v", err, want)
 	}
-	if !strings.Contains(stderr.String(), "broken") {
-		t.Errorf("altered: got %q, want a warning", &stderr)
-	}
+	assert(t, strings.Contains(stderr.String(), "broken"), "altered: got %q, want a warning", &stderr)
 }
 
 // TestAdvice checks that the commands in the advice exist.
@@ -42,9 +39,8 @@ func TestAdvice(t *testing.T) {
 	root := rootCommand(&environment{})
 	for about, text := range advice {
 		if _, command, found := strings.Cut(text, ": "+service.Name+" "); found {
-			if c, _, err := root.Find(strings.Fields(command)[:1]); err != nil || c == root {
-				t.Errorf("%v: got the advice %q, want a command of the program", about, text)
-			}
+			c, _, err := root.Find(strings.Fields(command)[:1])
+			assert(t, err == nil && c != root, "%v: got the advice %q, want a command of the program", about, text)
 		}
 	}
 }
@@ -61,9 +57,8 @@ func TestRoot(t *testing.T) {
 	wantError := func(want, command string) {
 		t.Helper()
 		got, stderr := runHere(t.Context(), command, environment{root: true})
-		if got != 1 || !strings.Contains(stderr, want) {
-			t.Errorf("%s: got status %d, %s, want 1, %s", command, got, stderr, want)
-		}
+		ok := got == 1 && strings.Contains(stderr, want)
+		assert(t, ok, "%s: got status %d, %s, want 1, %s", command, got, stderr, want)
 	}
 	if os.Geteuid() == 0 {
 		wantError("links", "verify --store sqlite:loop")
@@ -80,9 +75,8 @@ func TestRoot(t *testing.T) {
 	}
 	wantError("runuser -u ", "backup --store sqlite:/pets.db link/copy.db")
 	wantError("runuser -u ", "restore --store sqlite:/pets.db link/copy.db")
-	if files, err := os.ReadDir("theirs"); len(files) > 0 || err != nil {
-		t.Errorf("got %v, error %v, want no files", files, err)
-	}
+	files := example.Must(os.ReadDir("theirs"))
+	assert(t, len(files) == 0, "got %v, want no files", files)
 }
 
 // TestUnreadFile is TestUnreadOutput for a command, and for a server whose file is moved.

@@ -122,7 +122,8 @@ func (s *server) wantMetric(t *testing.T, line string) {
 
 func newServer(t testing.TB, o Options) *server {
 	t.Helper()
-	s := &server{handle: sendTitle, isReady: func(context.Context) error { return nil }, registry: prometheus.NewRegistry()}
+	ready := func(context.Context) error { return nil }
+	s := &server{handle: sendTitle, isReady: ready, registry: prometheus.NewRegistry()}
 	o.Metrics = s.registry
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewJSONHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
