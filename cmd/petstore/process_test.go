@@ -63,6 +63,7 @@ func wantHealth(t *testing.T, addr string, status int, want string) {
 // TestProcess checks sockets that systemd passes, the drain after SIGHUP, a log without a reader, and a second signal.
 func TestProcess(t *testing.T) {
 	t.Parallel()
+	limit(t)
 	var addrs []string
 	// LISTEN_PID is the server's, because exec does not change it.
 	const script = "LISTEN_PID=$$ LISTEN_FDS=2 exec petstore serve --store memory: --drain 1h"
@@ -207,6 +208,7 @@ func TestBackground(t *testing.T) {
 // TestTerminal checks that a server creates a missing key only at a terminal, and that nohup works.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
+	limit(t)
 	const serve = "petstore serve --addr 127.0.0.1:0 --store memory: --drain 1h"
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "trap '' HUP; "+serve+" | cat; exec "+serve)
 	terminal := example.Must(pty.Start(cmd))
