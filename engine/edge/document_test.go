@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -145,10 +147,15 @@ var bodyMessages = map[string]string{
 	`{"names":[` + strings.Repeat(`"`+strings.Repeat("k", 65)+`",`, 5) + `""]}`: "names[0] " + isLong + "; names[1] " + isLong + "; names[2] " + isLong,
 }
 
+// TestBodyMessages also checks the Content-Length, without which net/http reads the body before it responds.
 func TestBodyMessages(t *testing.T) {
 	s := newServer(t, Options{})
-	for body, want := range bodyMessages {
-		wantError(t, s.send("POST /v1/books", body), fault.InvalidBody, want)
+	for body, message := range bodyMessages {
+		w := s.send("POST /v1/books", body)
+		want, _ := json.Marshal(s.ErrorBody(fault.InvalidBody, message))
+		got, length := w.Body.String(), w.Header().Get("Content-Length")
+		assert(t, w.Code == 400 && got == string(want)+"\n", "got status %d, %s, want %s", w.Code, got, want)
+		assert(t, length == strconv.Itoa(len(got)), "Content-Length: got %q, want %d", length, len(got))
 	}
 }
 

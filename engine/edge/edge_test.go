@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -169,16 +168,6 @@ func assert(t *testing.T, ok bool, format string, args ...any) {
 	if !ok {
 		t.Errorf(format, args...)
 	}
-}
-
-// wantError checks the Error body of a response and its Content-Length, without which net/http reads the body first.
-func wantError(t *testing.T, w *httptest.ResponseRecorder, kind fault.Kind, message string) {
-	t.Helper()
-	want, _ := json.Marshal(new(server).ErrorBody(kind, message))
-	got := w.Body.String()
-	assert(t, w.Code == kind.Status && got == string(want)+"\n", "got status %d, %s, want %s", w.Code, got, want)
-	length := w.Header().Get("Content-Length")
-	assert(t, length == strconv.Itoa(len(got)), "Content-Length: got %q, want %d", length, len(got))
 }
 
 // manual is a documentation page.
