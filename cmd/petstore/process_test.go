@@ -122,15 +122,24 @@ const serving = `"msg":"serving"`
 func TestUnreadOutput(t *testing.T) {
 	t.Parallel()
 	limit(t)
-	for _, until := range []string{`"variable":"PETSTORE_STROE"`, serving} {
-		synctest.Test(t, func(t *testing.T) { unread(t, "serve --drain 10ms --store memory:", until, "1 after 12.01s", nil) })
-	}
+	const command, want = "serve --drain 10ms --store memory:", "1 after 12.01s"
+	synctest.Test(t, func(t *testing.T) {
+		unread(t, command, `"variable":"PETSTORE_STROE"`, want, func(_ pipes, stop func()) { stop() })
+	})
+	synctest.Test(t, func(t *testing.T) {
+		unread(t, command, serving, want, func(l pipes, stop func()) {
+			go l.send(t, "GET", "/", "") // nobody reads its line of the log
+			time.Sleep(6 * time.Second)
+			got, text := l.send(t, "GET", "/readyz", "")
+			assert(t, got == 503, "readiness: got %d, %s, want 503", got, text)
+			stop()
+		})
+	})
 }
 
-// unread runs a command, reads its output up to a line that contains until, and no more. It
-// checks with which status the command exits how long after fail; or, if fail is nil, that a server
-// is not ready, and how the command ends after a signal.
-func unread(t *testing.T, args, until, want string, fail func(pipes)) {
+// unread runs a command, reads its output up to a line that contains until, and no more. It calls end, which
+// may send a signal by stop, and checks with which status the command exits how long after that.
+func unread(t *testing.T, args, until, want string, end func(l pipes, stop func())) {
 	t.Helper()
 	pipe, in := io.Pipe()
 	l, ended, out := make(pipes), make(chan string, 2), &server.Filter{Writer: in}
@@ -148,17 +157,7 @@ func unread(t *testing.T, args, until, want string, fail func(pipes)) {
 			t.Fatalf("%s: %v before %s", args, lines.Err(), until)
 		}
 	}
-	if fail == nil {
-		if until == serving {
-			go env.logger.Info("a line") // which nobody reads
-			time.Sleep(6 * time.Second)
-			got, text := l.send(t, "GET", "/readyz", "")
-			assert(t, got == 503, "readiness: got %d, %s, want 503", got, text)
-		}
-		cancel(server.Interrupted{Signal: syscall.SIGTERM})
-	} else {
-		fail(l)
-	}
+	end(l, func() { cancel(server.Interrupted{Signal: syscall.SIGTERM}) })
 	got := <-ended
 	assert(t, got == want, "%s, unread after %s: got status %s, want %s", args, until, got, want)
 	for lines.Scan() { // until it has returned

@@ -84,11 +84,12 @@ func TestUnreadFile(t *testing.T) {
 	t.Parallel()
 	limit(t)
 	file := filepath.Join(t.TempDir(), "pets.db")
-	unread(t, "serve --drain 0s --store sqlite:"+file, serving, "1 after 12s", func(l pipes) {
+	unread(t, "serve --drain 0s --store sqlite:"+file, serving, "1 after 12s", func(l pipes, _ func()) {
 		if err := os.Rename(file, file+"x"); err != nil {
 			t.Fatal(err)
 		}
 		go l.send(t, "POST", example.ListPath(), example.Body())
 	})
-	unread(t, "migrate --store sqlite:"+file+"y", "created a new store", "143 after 12s", nil)
+	unread(t, "migrate --store sqlite:"+file+"y", "created a new store", "143 after 12s",
+		func(_ pipes, stop func()) { stop() })
 }
