@@ -113,21 +113,6 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestSync cancels the wait for a standby that does not exist. The server then reports success, but the
-// outcome is unknown. The store's tests repeat such writes.
-func TestSync(t *testing.T) {
-	t.Parallel()
-	server := pgtest.Start(t)
-	address := server.Address("postgres")
-	d := mustOpen(t, address)
-	server.Configure(t, "synchronous_standby_names", "absent")
-	done := make(chan error, 1)
-	go func() { _, err := d.insert(t.Context(), "Call Ann", false); done <- err }()
-	dbtest.Eventually(t, "a wait for the standby", func() bool { return pgtest.CancelSync(t, address, "%") })
-	dbtest.WantKind(t, "insert", <-done, fault.Internal)
-	d.mustCount(t, 1)
-}
-
 // TestSlow checks that a slow read does not keep writes from their connections, nor a write reads.
 func TestSlow(t *testing.T) {
 	t.Parallel()
@@ -183,9 +168,8 @@ func TestHosts(t *testing.T) {
 // TestTwoPrimaries promotes two standbys to the same timeline.
 func TestTwoPrimaries(t *testing.T) {
 	t.Parallel()
-	former, lower := pgtest.Pair(t)
-	former.Configure(t, "synchronous_standby_names", "")
-	higher := former.Standby(t)
+	former := pgtest.Start(t)
+	lower, higher := former.Standby(t), former.Standby(t)
 	d := mustOpen(t, former.Address("postgres"))
 	d.mustInsert(t)
 	dbtest.Eventually(t, "both standbys", func() bool {

@@ -47,7 +47,8 @@ func TestOpenRejects(t *testing.T) {
 	rejects(t, here, "set connect_timeout=SECONDS in the address")
 }
 
-// TestCheck checks what is rejected, at the start and by new connections, and the metrics.
+// TestCheck checks what is rejected, at the start and by new connections, the metrics, and that a write is
+// unknown whose wait for a standby was canceled, although the server reports success.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -98,6 +99,11 @@ func TestCheck(t *testing.T) {
 	opens("&synchronous_commit=off", "synchronous_commit is off", "", "")
 	opens("&client_min_messages=warning", "", "", "")
 	opens("&client_min_messages=error", "", "client_min_messages error", "")
+	done := make(chan error, 1)
+	go func() { _, err := d.insert(t.Context(), "Call Ann", false); done <- err }()
+	dbtest.Eventually(t, "a wait for the standby", func() bool { return pgtest.CancelSync(t, owner, "%") })
+	dbtest.WantKind(t, "insert", <-done, fault.Internal)
+	d.mustCount(t, 2)
 }
 
 // TestRole uses a role with settings and a limit of its own, and changes its password in a file.

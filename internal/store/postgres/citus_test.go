@@ -26,7 +26,8 @@ import (
 func newCluster(t testing.TB, workers int) (nodes []*pgtest.Server) {
 	t.Helper()
 	for range 1 + workers {
-		nodes = append(nodes, pgtest.Start(t, "shared_preload_libraries=citus", "max_prepared_transactions=600", "max_worker_processes=100", "citus.recover_2pc_interval=1s", "citus.max_adaptive_executor_pool_size=1"))
+		nodes = append(nodes, pgtest.Start(t, "--shared_preload_libraries=citus", "--max_prepared_transactions=600",
+			"--max_worker_processes=100", "--citus.recover_2pc_interval=1s", "--citus.max_adaptive_executor_pool_size=1"))
 	}
 	return nodes
 }

@@ -24,9 +24,6 @@ import (
 	"example.com/petstore/engine/db/dbtest"
 )
 
-// patience is how long a server may take to start or to answer, also on a busy machine.
-const patience = 2 * time.Minute
-
 // Server is a server on a port of its own. It is removed when the test ends.
 type Server struct {
 	dir      string
@@ -44,7 +41,7 @@ func init() {
 	}
 }
 
-// Start starts an empty server with settings such as "fsync=off".
+// Start starts an empty server with settings such as --fsync=off.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	s := newServer(t)
@@ -134,35 +131,28 @@ func (s *Server) tool(t testing.TB, program string, args ...string) string {
 // Run starts the server, perhaps again, and waits until it accepts connections.
 func (s *Server) Run(t testing.TB) {
 	t.Helper()
-	args := []string{"-D", "data", "-p", strconv.Itoa(s.port), "-h", "127.0.0.1", "-k", s.dir}
-	for _, setting := range append([]string{"max_connections=300", "shared_buffers=32MB", "wal_retrieve_retry_interval=100ms"}, s.settings...) {
-		args = append(args, "-c", setting)
+	args := []string{
+		"-D", "data", "-p", strconv.Itoa(s.port), "-h", "127.0.0.1", "-k", s.dir, "--log_min_messages=fatal",
+		"--max_connections=300", "--shared_buffers=32MB", "--wal_retrieve_retry_interval=100ms",
 	}
-	s.launch(t, s.Address("postgres"), "postgres", args...)
+	s.launch(t, s.Address("postgres"), "postgres", append(args, s.settings...)...)
 }
 
 // launch starts a program, again if it ends, and returns once it accepts connections at address.
 func (s *Server) launch(t testing.TB, address, program string, args ...string) {
 	t.Helper()
-	log, err := os.Create(filepath.Join(s.dir, "log"))
-	dbtest.Must(t, err)
-	defer log.Close()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	dbtest.Eventually(t, program+" that accepts connections", func() bool {
 		if s.ended() {
 			cmd, done := s.command(program, args...), make(chan struct{})
-			cmd.Stdout, cmd.Stderr = log, log
+			cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
 			if err := cmd.Start(); err != nil {
 				t.Fatalf("%s, of Debian's packages postgresql and pgbouncer: %v", program, err)
 			}
 			s.cmd, s.done = cmd, done
 			go func() { _ = cmd.Wait(); close(done) }()
 		}
-		if err = connected(address, func(context.Context, *pgx.Conn) error { return nil }); err == nil {
-			return
-		}
-	}
-	text, _ := os.ReadFile(log.Name())
-	t.Fatalf("%s does not accept connections: %v: %s", program, err, text)
+		return connected(address, func(context.Context, *pgx.Conn) error { return nil }) == nil
+	})
 }
 
 func (s *Server) ended() bool {
@@ -255,7 +245,7 @@ func Query[T any](t testing.TB, address, query string, args ...any) (value T) {
 
 // connected calls f with a connection to the database at address.
 func connected(address string, f func(context.Context, *pgx.Conn) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	c, err := pgx.Connect(ctx, address)
 	if err != nil {
