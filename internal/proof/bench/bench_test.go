@@ -4,10 +4,9 @@
 // oapi-codegen's strict server and kin-openapi's filter of requests, with middleware of Echo and of
 // Prometheus' client, on the same stores. `make bench` runs it, and prints the table of README.md.
 //
-// Each round starts new servers, since two processes of one program differ by some percent, and gives
-// each store 20,000 pets. wrk sends each server as many random requests as it can serve over 32
-// connections, for a second, in turn and back again: the machine may slow down meanwhile. The load and
-// the servers each have one processor of their own. No response may be an error; logs go to /dev/null.
+// Each round starts new servers, since two processes of one program differ by some percent. wrk sends each
+// as many random requests as it can serve, for a second, in turn and back again: the machine may slow down
+// meanwhile. The load and the servers each have one processor of their own. No response may be an error.
 //
 // The cost of a request is the time of the processor that the server used, so waiting for the disk
 // is no part of it. ÷ is petstore's cost divided by the other server's in the same round: the median
@@ -21,7 +20,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"math"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -56,9 +54,8 @@ var (
 )
 
 const (
-	stored      = 20_000 // pets of each server when the load begins
-	connections = 32
-	spread      = 0.15 // the most that the middle half of a row may differ by
+	stored = 20_000 // pets of each server when the load begins
+	spread = 0.15   // the most that the middle half of a row may differ by
 )
 
 // operations are those measured. Each returns a random request, "METHOD PATH BODY".
@@ -96,7 +93,7 @@ func BenchmarkPetstore(b *testing.B) {
 	for _, kind := range slices.Sorted(maps.Keys(program.Stores)) {
 		b.Run(kind, func(b *testing.B) {
 			newAddress := program.Stores[kind](b)
-			costs := make([][3][]float64, len(operations)) // microseconds, of each operation, server and round
+			rows := make([][3][]float64, len(operations)) // of each round: petstore's microseconds, and two ratios
 			for round := range *rounds {
 				b.Run(fmt.Sprint(round+1), func(b *testing.B) {
 					servers := start(b, newAddress)
@@ -111,13 +108,14 @@ func BenchmarkPetstore(b *testing.B) {
 							served[j] += saturate(b, servers[j], requests.String())
 							cpu[j] += cpuTime(servers[j]) - before
 						}
-						for j := range servers {
-							costs[i][j] = append(costs[i][j], cpu[j]/served[j]*1e6)
+						rows[i][0] = append(rows[i][0], cpu[0]/served[0]*1e6)
+						for j := 1; j < len(servers); j++ {
+							rows[i][j] = append(rows[i][j], cpu[0]/served[0]*served[j]/cpu[j])
 						}
 					}
 				})
 			}
-			report(b, kind, costs)
+			report(b, kind, rows)
 		})
 	}
 	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
@@ -143,26 +141,30 @@ func start(b *testing.B, newAddress func() string) (servers []server) {
 	}
 	var fills sync.WaitGroup
 	for _, s := range servers {
-		fills.Go(func() { fill(b, s.addr) })
+		fills.Go(func() {
+			for range stored {
+				status, text, err := program.Send(b.Context(), http.DefaultClient, "POST", "http://"+s.addr+example.ListPath(), random(bodies))
+				if err != nil || status != http.StatusCreated {
+					b.Error(text, err)
+					return
+				}
+			}
+		})
 	}
 	fills.Wait()
 	return servers
 }
 
 // report prints the rows of a store, unless the rounds differ too much to say anything.
-func report(b *testing.B, kind string, costs [][3][]float64) {
+func report(b *testing.B, kind string, rows [][3][]float64) {
 	var table strings.Builder
 	var used []string
 	for i, o := range operations {
-		petstore := costs[i][0]
-		used = append(used, fmt.Sprintf("%.0f µs for a %s", quantile(petstore, 0.5), o.name))
+		_, cost, _ := quartiles(rows[i][0])
+		used = append(used, fmt.Sprintf("%.0f µs for a %s", cost, o.name))
 		fmt.Fprintf(&table, "| %s | %s |", kind, o.name)
-		for _, others := range costs[i][1:] {
-			var ratios []float64
-			for round, cost := range petstore {
-				ratios = append(ratios, cost/others[round])
-			}
-			low, middle, high := quantile(ratios, 0.25), quantile(ratios, 0.5), quantile(ratios, 0.75)
+		for _, ratios := range rows[i][1:] {
+			low, middle, high := quartiles(ratios)
 			if high-low > spread*middle {
 				b.Errorf("%s, %s: the middle half of the rounds is from %.2f to %.2f, more than %.0f %%: "+
 					"the machine does something else, so measure again when it is idle", kind, o.name, low, high, spread*100)
@@ -177,23 +179,11 @@ func report(b *testing.B, kind string, costs [][3][]float64) {
 	}
 }
 
-// fill creates the pets that a server has when the load begins.
-func fill(b *testing.B, addr string) {
-	for range stored {
-		status, text, err := program.Send(b.Context(), http.DefaultClient, "POST", "http://"+addr+example.ListPath(), random(bodies))
-		if err != nil || status != http.StatusCreated {
-			b.Error(text, err)
-			return
-		}
-	}
-}
-
 // saturate has wrk send requests, one on each line, for a second, as fast as the server responds.
 // It returns how many it served.
 func saturate(b *testing.B, s server, requests string) float64 {
-	cmd := exec.Command("taskset", "-c", "1", "wrk", "-t1", fmt.Sprintf("-c%d", connections), "-d1",
-		"-s", "testdata/load.lua", "-H", "Authorization: Bearer "+program.Key, "-H", "Content-Type: application/json",
-		"http://"+s.addr)
+	cmd := exec.Command("taskset", "-c", "1", "wrk", "-t1", "-c32", "-d1", "-s", "testdata/load.lua",
+		"-H", "Authorization: Bearer "+program.Key, "-H", "Content-Type: application/json", "http://"+s.addr)
 	cmd.Stdin = strings.NewReader(requests)
 	out, err := cmd.CombinedOutput()
 	_, summary, _ := strings.Cut(string(out), "summary:")
@@ -209,12 +199,11 @@ func cpuTime(s server) float64 {
 	return example.Must(example.Must(procfs.NewProc(s.Pid)).Stat()).CPUTime()
 }
 
-// quantile returns the value below which a part of the values lies, such as 0.5 for the median.
-func quantile(values []float64, part float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	at := part * float64(len(sorted)-1)
-	low, high := sorted[int(at)], sorted[int(math.Ceil(at))]
-	return low + (high-low)*(at-math.Floor(at))
+// quartiles returns the median of the values, and the ends of their middle half.
+func quartiles(values []float64) (low, median, high float64) {
+	slices.Sort(values)
+	n := len(values)
+	return values[n/4], values[n/2], values[n*3/4]
 }
 
 // TestPeer serves the other server for BenchmarkPetstore, until it is killed. It has the duties of a deployed
