@@ -46,7 +46,7 @@ func TestPrograms(t *testing.T) {
 			commands := block(t, language.name, "console")
 			run := commands[strings.LastIndex(commands, "\n")+1:]
 			store, service := newService(t)
-			got, err := shell(t, dir, serve(t, service), program.Key, commands)
+			got, err := shell(t, dir, service, program.Key, commands)
 			for n := range 300 {
 				if name := fmt.Sprintf("Zoë %d.", n+1); err != nil || strings.Count(got, name) != 1 {
 					t.Fatalf("got %s (%v), want %s once", got, err, name)
@@ -56,7 +56,7 @@ func TestPrograms(t *testing.T) {
 			if err != nil || len(all.Pets) != 1 || !strings.Contains(got, fmt.Sprint(all.Pets[0].ID)) {
 				t.Errorf("got %s, new pets %v (%v), want one, although responses were lost", got, all.Pets, err)
 			}
-			if got, err := shell(t, dir, serve(t, service), program.Key, language.more); err != nil || !strings.Contains(got, language.says) {
+			if got, err := shell(t, dir, service, program.Key, language.more); err != nil || !strings.Contains(got, language.says) {
 				t.Errorf("got %s (%v), want %q", got, err, language.says)
 			}
 			for _, c := range []struct{ fault, key, want string }{
@@ -73,7 +73,7 @@ func TestPrograms(t *testing.T) {
 				{"same page", program.Key, "no further pets"},
 				{"length", program.Key, ""},
 			} {
-				got, err := shell(t, dir, serve(t, proxy(service, c.fault)), c.key, run)
+				got, err := shell(t, dir, proxy(service, c.fault), c.key, run)
 				if err == nil || !regexp.MustCompile(c.want).MatchString(got) || strings.Count(got, "Zoë 1.") > 2 {
 					t.Errorf("%s: got %s (%v), want a failure with %q in it", c.fault, got, err, c.want)
 				}
@@ -92,7 +92,7 @@ func TestDescription(t *testing.T) {
 	for _, m := range commands {
 		if command := m[2]; !strings.Contains(page(), "$ "+command+"\n") {
 			dir := newDir(t, "openapi.yaml", string(gen.Document))
-			got, err := shell(t, dir, "", "", "go mod init example.com/pets; "+command+"; go mod tidy; go vet .")
+			got, err := shell(t, dir, nil, "", "go mod init example.com/pets; "+command+"; go mod tidy; go vet .")
 			if err != nil {
 				t.Errorf("%s: got %s (%v), want a client for Go, or a command of CLIENTS.md", command, got, err)
 			}
@@ -189,13 +189,6 @@ func proxy(h http.Handler, fault string) http.HandlerFunc {
 	}
 }
 
-// serve serves h and returns its address, as the sandbox prints it.
-func serve(t *testing.T, h http.HandlerFunc) string {
-	s := httptest.NewServer(h)
-	t.Cleanup(s.Close)
-	return s.URL + example.Base()
-}
-
 // newDir returns a directory beside the checkout that has one file.
 func newDir(t *testing.T, file, text string) string {
 	t.Helper()
@@ -224,13 +217,15 @@ func block(t *testing.T, section, kind string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(block, "\n$ ", "\n"), "$ ")
 }
 
-// shell runs commands in dir and returns what they print. They use the virtual environment
-// of Python in dir, if there is one.
-func shell(t *testing.T, dir, url, key, commands string) (string, error) {
+// shell runs commands in dir, which may send requests to h, and returns what they print. They use
+// the virtual environment of Python in dir, if there is one.
+func shell(t *testing.T, dir string, h http.HandlerFunc, key, commands string) (string, error) {
+	s := httptest.NewServer(h)
+	defer s.Close()
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", commands)
-	path := filepath.Join(dir, ".venv/bin") + ":" + os.Getenv("PATH")
-	cmd.Env = append(os.Environ(), "PETSTORE_URL="+url, "PETSTORE_KEY="+key, "PATH="+path, "npm_config_ignore_scripts=true")
 	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PETSTORE_URL="+s.URL+example.Base(), "PETSTORE_KEY="+key,
+		"PATH="+filepath.Join(dir, ".venv/bin")+":"+os.Getenv("PATH"), "npm_config_ignore_scripts=true")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
