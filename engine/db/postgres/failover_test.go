@@ -47,7 +47,7 @@ func TestFaultUnderLoad(t *testing.T) {
 }
 
 // TestOldPrimary promotes a standby while the primary keeps running. The old primary gets no writes once
-// a process has seen the new one, nor from a process that starts, also if it hides its timeline.
+// a process has seen the new one, nor from a process that starts.
 func TestOldPrimary(t *testing.T) {
 	t.Parallel()
 	old, primary := pgtest.Pair(t)
@@ -71,19 +71,6 @@ func TestOldPrimary(t *testing.T) {
 	}
 	mustOpen(t, old.Address("postgres")).mustCount(t, 1) // a process that starts accepts it
 	mustOpen(t, primary.Address("postgres")).mustCount(t, 6)
-
-	const ann = "CREATE ROLE ann LOGIN IN ROLE pg_read_all_data, pg_write_all_data"
-	pgtest.Exec(t, old.Address("postgres"), ann, "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
-	pgtest.Exec(t, primary.Address("postgres"), ann)
-	log.Reset()
-	asAnn := func(address string) string { return strings.Replace(address, "postgres@", "ann@", 1) }
-	mustOpen(t, asAnn(old.Address("postgres")), logger).mustCount(t, 1)
-	mustOpen(t, asAnn(both), logger).mustInsert(t)
-	mustOpen(t, primary.Address("postgres")).mustCount(t, 7)
-	text := log.String()
-	if strings.Count(text, "level=INFO") != 1 || strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "its timeline cannot be read") {
-		t.Errorf("got the log %s, want one INFO, and one WARN about the timeline", text)
-	}
 }
 
 // TestOutage checks that calls fail with Unavailable while the only server is down. A read does
