@@ -73,8 +73,7 @@ func TestOldPrimary(t *testing.T) {
 	mustOpen(t, primary.Address("postgres")).mustCount(t, 6)
 }
 
-// TestOutage checks that calls fail with Unavailable while the only server is down. A read does
-// so too if it may have been sent.
+// TestOutage checks that calls fail with Unavailable while the only server is down, also a read that was sent.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)

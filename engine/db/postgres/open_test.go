@@ -47,8 +47,7 @@ func TestOpenRejects(t *testing.T) {
 	rejects(t, here, "set connect_timeout=SECONDS in the address")
 }
 
-// TestCheck checks what is rejected, at the start and by new connections, the metrics, and that a write is
-// unknown whose wait for a standby was canceled, although the server reports success.
+// TestCheck checks what is rejected, by Open and by new connections, the metrics, and canceled waits for a standby.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -100,7 +99,7 @@ func TestCheck(t *testing.T) {
 	opens("&synchronous_commit=off", "synchronous_commit is off", "", "")
 	opens("&client_min_messages=warning", "", "", "")
 	opens("&client_min_messages=error", "", "client_min_messages error", "")
-	done := make(chan error, 1)
+	done := make(chan error, 1) // whose outcome is unknown, although the server reports success
 	go func() { _, err := d.insert(t.Context(), "Call Ann", false); done <- err }()
 	dbtest.Eventually(t, "a wait for the standby", func() bool { return pgtest.CancelSync(t, owner, "%") })
 	dbtest.WantKind(t, "insert", <-done, fault.Internal)
@@ -139,9 +138,8 @@ func TestRole(t *testing.T) {
 	dbtest.WantKind(t, "Ping without the schema", d.Ping(t.Context()), fault.Unavailable)
 }
 
-// TestMigrate goes up with one more migration, which takes longer than the server allows a
-// statement, and a transaction to be idle, and waits for the lock of a process that has died. It
-// fails unless the server ends its transaction when its process no longer talks.
+// TestMigrate goes up with a migration that takes longer than the server allows, and that fails unless the
+// server ends the transaction of a process that hangs. It waits for the lock of a process that has died.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Start(t).Database(t)

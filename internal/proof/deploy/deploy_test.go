@@ -1,7 +1,6 @@
 //go:build deploy
 
-// Package deploy tests deploy/ with the programs that operators use. "make deploy-check"
-// builds the service first.
+// Package deploy tests deploy/ with the programs that operators use. "make deploy-check" builds the service first.
 package deploy
 
 import (
@@ -31,9 +30,8 @@ const (
 	petstore = ".bin/petstore"
 )
 
-// TestPackage runs testdata/boot.sh, which builds the Debian package, boots systemd on a
-// temporary overlay of this system, and runs walk.sh there: the commands of the pages, from
-// installation to removal.
+// TestPackage runs testdata/boot.sh, which builds the Debian package, boots systemd on an overlay of this
+// system, and runs walk.sh there: the commands of the pages, from installation to removal.
 func TestPackage(t *testing.T) {
 	t.Parallel()
 	odd := []string{example.Body(example.Integers("-9223372036854775808")...)}
@@ -164,9 +162,8 @@ func TestReplicaLost(t *testing.T) {
 	}
 }
 
-// TestClientLimit sends requests over HTTP/2, each from another address of one IPv6 network of
-// 64 bits, and resets them once the service has them. They count as one client's, which may
-// have 50 that the service has not answered. Another client is served meanwhile.
+// TestClientLimit sends requests over HTTP/2, each from another address of one IPv6 network of 64 bits, and
+// resets them once the service has them. They count as one client's, which may have 50. Another is served.
 func TestClientLimit(t *testing.T) {
 	t.Parallel()
 	resets := make(chan context.CancelFunc, 1)

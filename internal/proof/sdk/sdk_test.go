@@ -194,8 +194,8 @@ func newDir(t *testing.T, file, text string) string {
 	t.Helper()
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "client")
-	root, err := filepath.Abs("../../..")
-	err = errors.Join(err, os.Symlink(root, filepath.Join(parent, "petstore")), os.Mkdir(dir, 0o700),
+	root := example.Must(filepath.Abs("../../.."))
+	err := errors.Join(os.Symlink(root, filepath.Join(parent, "petstore")), os.Mkdir(dir, 0o700),
 		os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	if err != nil {
 		t.Fatal(err)
@@ -208,13 +208,11 @@ func page() string { return string(example.Must(os.ReadFile("../../../.github/CL
 // block returns the first block of a kind in a section of the page, without prompts.
 func block(t *testing.T, section, kind string) string {
 	t.Helper()
-	_, part, _ := strings.Cut(page(), "# "+section+"\n")
-	_, block, _ := strings.Cut(part, "\n```"+kind+"\n")
-	block, _, found := strings.Cut(block, "\n```")
-	if !found {
+	block := regexp.MustCompile("(?s)# " + section + "\n.*?\n```" + kind + "\n(.*?)\n```").FindStringSubmatch(page())
+	if block == nil {
 		t.Fatalf("%s: got no block %s", section, kind)
 	}
-	return strings.TrimPrefix(strings.ReplaceAll(block, "\n$ ", "\n"), "$ ")
+	return strings.TrimPrefix(strings.ReplaceAll(block[1], "\n$ ", "\n"), "$ ")
 }
 
 // shell runs commands in dir, which may send requests to h, and returns what they print. They use
