@@ -55,7 +55,8 @@ func TestCheck(t *testing.T) {
 	address := strings.Replace(owner, "postgres@", "ann@", 1)
 	_ = mustOpen(t, owner).Close()
 	pgtest.Exec(t, owner, "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC", // as on some clouds: no timeline
-		"CREATE ROLE ann LOGIN", "GRANT USAGE ON SCHEMA notebook TO ann", "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA notebook TO ann")
+		"CREATE ROLE ann LOGIN", "GRANT USAGE ON SCHEMA notebook TO ann",
+		"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA notebook TO ann")
 	d := mustOpen(t, address)
 	opens := func(params, write, sync, read string) { // parts of the errors of Open without and with RequireSync, and of OpenReader
 		t.Helper()
@@ -203,7 +204,11 @@ func TestMigrateConcurrently(t *testing.T) {
 
 // notebook is the schema of the tests.
 var notebook = Schema{Name: "notebook", Migrations: fstest.MapFS{"00001_notes.sql": {Data: []byte(`-- +goose Up
-CREATE TABLE notebook.notes (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text text NOT NULL, key text UNIQUE);`)}}}
+CREATE TABLE notebook.notes (
+	id   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	text text NOT NULL,
+	key  text UNIQUE
+);`)}}}
 
 // insert inserts a note, with a key once only, however often it is called.
 func (d *DB) insert(ctx context.Context, text string, keyed bool) (id int64, err error) {

@@ -142,8 +142,9 @@ func start(b *testing.B, newAddress func() string) (servers []server) {
 	var fills sync.WaitGroup
 	for _, s := range servers {
 		fills.Go(func() {
+			url := "http://" + s.addr + example.ListPath()
 			for range stored {
-				status, text, err := program.Send(b.Context(), http.DefaultClient, "POST", "http://"+s.addr+example.ListPath(), random(bodies))
+				status, text, err := program.Send(b.Context(), http.DefaultClient, "POST", url, random(bodies))
 				if err != nil || status != http.StatusCreated {
 					b.Error(text, err)
 					return
