@@ -3,13 +3,16 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -39,16 +42,85 @@ var (
 
 var must, wantError = dbtest.Must, dbtest.WantError
 
-// limited returns the error of f. If f takes long, because a lock or a signal is missing, it ends the tests.
-func limited(f func() error) error {
-	defer time.AfterFunc(10*time.Second, func() { panic("a call has not returned for 10 s") }).Stop()
-	return f()
+// Variables that make this test binary a child, which does one of works and can be killed or given a failing disk.
+const (
+	childEnv  = "SQLITE_TEST_CHILD"
+	nobodyEnv = "SQLITE_TEST_NOBODY" // a child of root runs as nobody
+	nobody    = 65534
+)
+
+func TestMain(m *testing.M) {
+	work := works[os.Getenv(childEnv)]
+	if work == nil {
+		os.Exit(m.Run())
+	}
+	if os.Getenv(nobodyEnv) != "" && os.Getuid() == 0 {
+		_ = errors.Join(syscall.Setgroups(nil), syscall.Setgid(nobody), syscall.Setuid(nobody))
+	}
+	if err := work(context.Background(), os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// child returns a command that does work, under the command in wrapper if there is one.
+func child(t testing.TB, wrapper []string, work string, args ...string) *exec.Cmd {
+	t.Helper()
+	program, err := os.Executable()
+	must(t, err)
+	args = slices.Concat(wrapper, []string{program}, args)
+	c := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	c.Env = append(os.Environ(), childEnv+"="+work, "GORACE=atexit_sleep_ms=0")
+	return c
+}
+
+// wantRun runs a command and checks whether it succeeds, and that its output contains want.
+func wantRun(t testing.TB, c *exec.Cmd, succeeds bool, want string) {
+	t.Helper()
+	if out, err := c.CombinedOutput(); (err == nil) != succeeds || !strings.Contains(string(out), want) {
+		t.Errorf("%s: got %s, error %v, want %q", c, out, err, want)
+	}
+}
+
+// works are what a child can do. All but create only read the first argument, and print a number of notes.
+var works = map[string]func(ctx context.Context, args []string) error{
+	"create": createAll,
+	"list": func(ctx context.Context, args []string) error {
+		var notes ledger
+		err := schema.Read(ctx, args[0], notes.scan)
+		fmt.Print(len(notes))
+		return err
+	},
+	"verify": func(ctx context.Context, args []string) error { return report(schema.Verify(ctx, args[0])) },
+	"backup": func(ctx context.Context, args []string) error {
+		return report(schema.Backup(ctx, args[0], args[1], false))
+	},
+	"restore": func(ctx context.Context, args []string) error { return report(schema.Restore(ctx, args[1], args[0])) },
+}
+
+func report(r db.Report, err error) error {
+	if err == nil {
+		fmt.Print(r.Rows[0].Count)
+	}
+	return err
+}
+
+// open opens the database at path until the test ends, which it does if a call hangs.
+func open(t testing.TB, path string) *DB {
+	t.Helper()
+	d, err := schema.Open(t.Context(), path, db.Options{})
+	must(t, err)
+	timer := time.AfterFunc(2*time.Minute, func() { panic("a database is still open after 2 minutes") })
+	t.Cleanup(func() {
+		_ = d.Close()
+		timer.Stop()
+	})
+	return d
 }
 
 func create(ctx context.Context, d *DB, text string) (id int64, err error) {
-	err = limited(func() error {
-		return d.Write(ctx, func(conn Conn) error { return conn.Stmt(insertNote).QueryRow(text).Scan(&id) })
-	})
+	err = d.Write(ctx, func(conn Conn) error { return conn.Stmt(insertNote).QueryRow(text).Scan(&id) })
 	return id, err
 }
 
@@ -66,16 +138,17 @@ func mustCreate(t testing.TB, d *DB, texts ...string) (id int64) {
 // ledger holds the texts of notes by identifier.
 type ledger map[int64]string
 
-// check checks that the database at path is sound and holds all notes of the ledger. It returns how many it holds.
+// check checks that the database at path is sound and holds all notes of the ledger, and returns how many it holds.
 func (l ledger) check(t testing.TB, path string) int {
 	t.Helper()
 	d := open(t, path)
-	stored, lost := walk(t, d), maps.Clone(l)
-	maps.DeleteFunc(lost, func(id int64, text string) bool { return stored[id] == text })
-	if len(lost) > 0 {
-		t.Errorf("got %d of %d acknowledged notes lost or changed, want 0: %.300s", len(lost), len(l), fmt.Sprint(lost))
+	stored := walk(t, d)
+	must(t, d.Close())
+	for id, text := range l {
+		if got := stored[id]; got != text {
+			t.Fatalf("note %d of %d acknowledged: got %.40q, want %.40q", id, len(l), got, text)
+		}
 	}
-	mustClose(t, d)
 	_, err := schema.Verify(t.Context(), path)
 	must(t, err)
 	return len(stored)
@@ -83,34 +156,17 @@ func (l ledger) check(t testing.TB, path string) int {
 
 func walk(t testing.TB, d *DB) (all ledger) {
 	t.Helper()
-	must(t, limited(func() error {
-		return d.Read(t.Context(), func(conn Conn) (err error) {
-			all, err = notesIn(conn)
-			return err
-		})
-	}))
+	must(t, d.Read(t.Context(), all.scan))
 	return all
 }
 
-func notesIn(conn Conn) (all ledger, err error) {
+// scan reads all notes.
+func (l *ledger) scan(conn Conn) error {
 	var notes []byte
-	if err = conn.Stmt(selectNotes).QueryRow().Scan(&notes); err == nil {
-		err = json.Unmarshal(notes, &all)
+	if err := conn.Stmt(selectNotes).QueryRow().Scan(&notes); err != nil {
+		return err
 	}
-	return all, err
-}
-
-func open(t testing.TB, path string) *DB {
-	t.Helper()
-	d, err := schema.Open(t.Context(), path, db.Options{})
-	must(t, err)
-	t.Cleanup(func() { _ = limited(d.Close) })
-	return d
-}
-
-func mustClose(t testing.TB, d *DB) {
-	t.Helper()
-	must(t, limited(d.Close))
+	return json.Unmarshal(notes, l)
 }
 
 // newPath returns the path of a database to make, in a folder that everybody may enter.
@@ -126,7 +182,7 @@ func atRest(t testing.TB, texts ...string) string {
 	path := newPath(t)
 	d := open(t, path)
 	mustCreate(t, d, texts...)
-	mustClose(t, d)
+	must(t, d.Close())
 	return path
 }
 
@@ -232,12 +288,11 @@ func wantUnchanged(t testing.TB, path string, f func()) {
 }
 
 // sqlOn runs SQL on a file as another tool would.
-func sqlOn(t testing.TB, path, query string, args ...any) {
+func sqlOn(t testing.TB, path, query string) {
 	t.Helper()
 	conn := connect(path, url.Values{})
-	_, err := conn.ExecContext(t.Context(), query, args...)
-	must(t, err)
-	must(t, conn.Close())
+	_, err := conn.Exec(query)
+	must(t, errors.Join(err, conn.Close()))
 }
 
 func mustWrite(t testing.TB, path, content string) {

@@ -1,26 +1,31 @@
 package sqlite
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"example.com/petstore/engine/db"
 	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/fault"
 )
 
-// A caller whose turn comes waits for one that has just been answered, and both share a commit. It waits
-// 2 ms for one that does not come back.
+// A caller waits up to 2 ms for one that has just been answered, and both share a commit.
 func TestCallersComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := open(t, newPath(t))
-		defer mustClose(t, d)
 		began, answered := time.Now(), make(chan struct{})
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -65,7 +70,7 @@ func TestJobFails(t *testing.T) {
 			}
 			d.runBatch(batch)
 			for i, j := range batch {
-				err := limited(func() error { return <-j.done })
+				err := <-j.done
 				if (err != nil) != (i == 0) || err != nil && fault.ByCaller(err) != c.shared {
 					t.Errorf("%s: job %d of %d: got error %v, want only job 0 to fail", what, i, len(runs), err)
 				}
@@ -81,12 +86,10 @@ func TestJobFails(t *testing.T) {
 	}
 }
 
-// TestWaiting ends the context of calls that wait in the queue, for a place in it and for a reader, and of a
-// statement. With the first of them, one caller more waits than a batch may have.
+// TestWaiting ends the context of calls that wait in the queue, for a place in it and for a reader, and of a statement.
 func TestWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, held := open(t, newPath(t)), make(chan struct{})
-		defer mustClose(t, d)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // the bubble's
 		defer cancel()
 		var inTime, late sync.WaitGroup
@@ -95,7 +98,7 @@ func TestWaiting(t *testing.T) {
 		var errs [4]error
 		late.Go(func() { _, errs[0] = create(ctx, d, "late") })
 		synctest.Wait()
-		for range 128 {
+		for range 128 { // as many as a batch may have, without the late one
 			inTime.Go(func() { mustCreate(t, d, "in time") })
 		}
 		synctest.Wait()
@@ -163,4 +166,87 @@ func TestLogLength(t *testing.T) {
 	pages, err := d.measureLog()
 	must(t, errors.Join(err, os.Truncate(d.file+"-wal", 32+pages*(24+4096)-1))) // the last byte is missing
 	wantError(t, "Ping", d.Ping(t.Context()), "was emptied or cut")
+}
+
+// createAll has several goroutines create as many notes each as the second argument says, and closes the
+// database. With a third argument, it uses one goroutine, and exits without closing once a note is refused.
+func createAll(ctx context.Context, args []string) error {
+	runtime.LockOSThread() // for strace, which counts calls per thread
+	d, err := schema.Open(ctx, args[0], db.Options{})
+	if err != nil {
+		return err
+	}
+	most, _ := strconv.Atoi(args[1])
+	if len(args) > 2 { // "exit"
+		if err := createMany(ctx, d, "alone", most); fault.KindOf(err) != fault.Unavailable {
+			return fmt.Errorf("no note was refused: %w", err)
+		}
+		os.Exit(0)
+	}
+	errs := make([]error, 8)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { errs[i] = createMany(ctx, d, fmt.Sprintf("%d/%d", os.Getpid(), i), most) })
+	}
+	wg.Wait()
+	return errors.Join(append(errs, d.Close())...)
+}
+
+func createMany(ctx context.Context, d *DB, name string, most int) error {
+	for n := range most {
+		id, err := create(ctx, d, longText(name, n))
+		if err != nil {
+			return err
+		}
+		fmt.Println(id, n, name)
+	}
+	return nil
+}
+
+// longText returns the text of a note that may fill several pages.
+func longText(name string, n int) string {
+	return fmt.Sprint(name, "/", n, strings.Repeat("🐈", n%5*500))
+}
+
+// read adds the next notes that createAll printed, at most n, and returns their number.
+func (l ledger) read(t testing.TB, lines *bufio.Scanner, n int) (read int) {
+	t.Helper()
+	for ; read < n && lines.Scan(); read++ {
+		var id int64
+		var n int
+		var name string
+		_, err := fmt.Sscan(lines.Text(), &id, &n, &name)
+		if before, twice := l[id]; twice || err != nil {
+			t.Fatalf("a line of the child: got %q, error %v, want another note than %.40q", lines.Text(), err, before)
+		}
+		l[id] = longText(name, n)
+	}
+	return read
+}
+
+// TestKill has several processes write to a new store, backs it up, and kills one after the other.
+func TestKill(t *testing.T) {
+	path, l := newPath(t), ledger{}
+	var running []*exec.Cmd
+	var lines []*bufio.Scanner
+	for range 4 {
+		c := child(t, nil, "create", path, "1000000")
+		out, err := c.StdoutPipe()
+		must(t, errors.Join(err, c.Start()))
+		running, lines = append(running, c), append(lines, bufio.NewScanner(out))
+	}
+	for i, c := range running {
+		for _, scanner := range lines[i:] {
+			if n := l.read(t, scanner, 50); n < 50 {
+				t.Fatalf("got %d notes and the end of the child's output, want 50", n)
+			}
+		}
+		to := newPath(t)
+		mustBackup(t, path, to)
+		l.check(t, to)
+		must(t, c.Process.Kill())
+		l.read(t, lines[i], math.MaxInt)
+		_ = c.Wait() // it was killed
+		l.check(t, path)
+	}
 }
