@@ -14,18 +14,13 @@ import (
 	"example.com/petstore/internal/store/storetest"
 )
 
-// TestAllocations checks how many values a request allocates, which decides what it costs.
-// Somebody who allocates more for a reason raises the number, and says why beside it. The
-// race detector allocates too.
+// TestAllocations checks how many values a request allocates, which decides what it costs. Somebody who allocates
+// more for a reason raises the number, and says why beside it. The race detector allocates too.
 func TestAllocations(t *testing.T) {
 	const tolerated = 5 // for other releases of Go and of the libraries
 	for kind, c := range map[string]struct{ list, get float64 }{
-		// Middleware, the context with its deadline, headers, validation, JSON and the line of the
-		// log; the 20 rows of a page share two slices.
-		"memory": {36, 35},
-		// In addition a transaction of database/sql, and five values for each row: an integer or
-		// a text as driver.Value, and the copy of a text.
-		"sqlite": {138, 60},
+		"memory": {36, 35},  // the 20 rows of a page share two slices
+		"sqlite": {138, 60}, // in addition a transaction, and five values for each row
 	} {
 		start := program.Stores[kind]
 		if start == nil { // it was taken out

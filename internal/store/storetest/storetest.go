@@ -102,7 +102,7 @@ func testLoad(t *testing.T, f Factory) {
 		p, key := example.Named(name), pets.IdempotencyKey{KeyID: "mine", Key: name}
 		names.Store(text(p), name)
 		if !keyed {
-			key = pets.IdempotencyKey{}
+			key = noKey
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, time.Microsecond<<(creates.Add(1)%34)) // up to hours
 			defer cancel()
@@ -152,13 +152,13 @@ type Fixture struct {
 // NewFixture creates a Fixture in s.
 func NewFixture(t testing.TB, s store.Store) Fixture {
 	t.Helper()
-	return Fixture{mustCreate(t, s, example.Pet()), mustCreateKey(t, s, newKey("abcdefgh", noon))}
+	return Fixture{Create(t, s, example.Pet(), noKey), mustCreateKey(t, s, newKey("abcdefgh", noon))}
 }
 
 // EveryMethod calls every method of s but Failed and Close, and returns the errors.
 func (f Fixture) EveryMethod(ctx context.Context, t testing.TB, s store.Store) map[string]error {
 	errs := map[string]error{"Ping": s.Ping(ctx)}
-	_, errs["CreatePet"] = s.CreatePet(ctx, example.Pet(), pets.IdempotencyKey{})
+	_, errs["CreatePet"] = s.CreatePet(ctx, example.Pet(), noKey)
 	_, errs["Pet"] = s.Pet(ctx, f.Pet.ID)
 	_, errs["Pets"] = s.Pets(ctx, pets.ListQuery{Limit: 1})
 	for filter, q := range example.Filters() {
@@ -216,16 +216,11 @@ func listQueries() []pets.ListQuery {
 	return append(slices.Collect(maps.Values(example.Filters())), pets.ListQuery{})
 }
 
-// selected returns the pets that q selects, whatever its limit.
-func selected(all []pets.Pet, q pets.ListQuery) []pets.Pet {
-	return slices.DeleteFunc(slices.Clone(all), func(p pets.Pet) bool { return p.ID <= q.After || !example.Selects(q, p) })
-}
-
 // Fill creates n pets.
 func Fill(t testing.TB, s store.Store, n int) {
 	t.Helper()
 	for range n {
-		mustCreate(t, s, example.Pet())
+		Create(t, s, example.Pet(), noKey)
 	}
 }
 
@@ -234,10 +229,8 @@ func text(p any) string { return string(example.Must(json.Marshal(p))) }
 
 func equal(a, b pets.Pet) bool { return text(a) == text(b) }
 
-func mustCreate(t testing.TB, s store.Store, p pets.NewPet) pets.Pet {
-	t.Helper()
-	return Create(t, s, p, pets.IdempotencyKey{})
-}
+// noKey is the key of a request without one.
+var noKey pets.IdempotencyKey
 
 // Create creates p, and returns it.
 func Create(t testing.TB, s store.Store, p pets.NewPet, key pets.IdempotencyKey) pets.Pet {
