@@ -119,6 +119,9 @@ func open(t testing.TB, path string) *DB {
 	return d
 }
 
+// insert inserts a note.
+func insert(conn Conn) error { return conn.Stmt(insertNote).QueryRow("a").Scan(new(int64)) }
+
 func create(ctx context.Context, d *DB, text string) (id int64, err error) {
 	err = d.Write(ctx, func(conn Conn) error { return conn.Stmt(insertNote).QueryRow(text).Scan(&id) })
 	return id, err

@@ -114,11 +114,7 @@ func TestStart(t *testing.T) {
 			t.Errorf("%s: got %s, error %v", pragma, got, err)
 		}
 	}
-	err := d.Read(t.Context(), func(conn Conn) error {
-		_, err := conn.Stmt(insertNote).Exec("a")
-		return err
-	})
-	wantError(t, "a write in Read", err, "the database is read-only")
+	wantError(t, "a write in Read", d.Read(t.Context(), insert), "the database is read-only")
 }
 
 // TestMigrate migrates to a second version, which a program that knows only the first rejects.
@@ -199,7 +195,7 @@ func TestReplacedFile(t *testing.T) {
 			wantFiles(t, link, "notes.db")
 			if first == "commit" {
 				wantError(t, what+": commit", d.Write(t.Context(), func(conn Conn) error {
-					return errors.Join(c.replace(path, link), conn.Stmt(insertNote).QueryRow("commit").Scan(new(int64)))
+					return errors.Join(c.replace(path, link), insert(conn))
 				}), want)
 			} else {
 				must(t, c.replace(path, link))

@@ -15,38 +15,36 @@ import (
 
 // TestReading reads databases in every state, also as nobody, who may lack permissions. They stay as they are.
 func TestReading(t *testing.T) {
-	closed := func(t *testing.T) string { return atRest(t, "a", "b", "c") }
-	inUse := func(t *testing.T) string {
-		path := closed(t)
+	inUse := func(t testing.TB, texts ...string) string {
+		path := atRest(t, texts...)
 		mustCreate(t, open(t, path), "d")
 		return path
 	}
-	killed := func(t *testing.T) string { return copyOf(t, inUse(t)) }
-	withoutIndex := func(t *testing.T) string {
-		path := killed(t)
+	killed := func(t testing.TB, texts ...string) string { return copyOf(t, inUse(t, texts...)) }
+	withoutIndex := func(t testing.TB, texts ...string) string {
+		path := killed(t, texts...)
 		_ = os.Remove(path + "-shm")
 		return path
 	}
-	backup := func(t *testing.T) string { return backupOf(t, "a", "b", "c") }
 	const denied, owner, folder = "permission denied", "run this as its owner, chown it", "/.."
 	type modes map[string]os.FileMode // of the files by suffix, and of the folder
 	readOnly := modes{"": 0o444, logSuffix: 0o444, indexSuffix: 0o444, folder: 0o555}
 	for state, c := range map[string]struct {
-		make  func(t *testing.T) string
+		make  func(t testing.TB, texts ...string) string
 		want  string // a number of notes, or an error
 		modes modes  // nil if the reader is this user
 		other bool   // the reader does not own the file
 	}{
 		"in use":                {make: inUse, want: "4"},
-		"at rest":               {make: closed, want: "3"},
+		"at rest":               {make: atRest, want: "3"},
 		"killed":                {make: killed, want: "4"},
 		"killed, without index": {make: withoutIndex, want: "4"},
-		"backup":                {make: backup, want: "3"},
-		"at rest, read-only":    {make: closed, want: "3", modes: readOnly},
+		"backup":                {make: backupOf, want: "3"},
+		"at rest, read-only":    {make: atRest, want: "3", modes: readOnly},
 		"killed, read-only":     {make: withoutIndex, want: denied, modes: readOnly},
-		"backup, read-only":     {make: backup, want: "3", modes: readOnly},
-		"at rest, of another":   {make: closed, want: owner, modes: modes{"": 0o444}, other: true},
-		"backup, of another":    {make: backup, want: "3", modes: modes{"": 0o444}, other: true},
+		"backup, read-only":     {make: backupOf, want: "3", modes: readOnly},
+		"at rest, of another":   {make: atRest, want: owner, modes: modes{"": 0o444}, other: true},
+		"backup, of another":    {make: backupOf, want: "3", modes: modes{"": 0o444}, other: true},
 		"denied file":           {make: killed, want: "open %s: permission denied", modes: modes{"": 0}},
 		"denied log":            {make: killed, want: "open %s-wal: permission denied", modes: modes{logSuffix: 0}},
 		"denied index":          {make: killed, want: "open %s-shm: permission denied", modes: modes{indexSuffix: 0}},
@@ -58,7 +56,7 @@ func TestReading(t *testing.T) {
 				if c.other && os.Getuid() != 0 {
 					return // only root makes files of another
 				}
-				path, target := c.make(t), newPath(t)
+				path, target := c.make(t, "a", "b", "c"), newPath(t)
 				before, cmd := contents(t, path), child(t, nil, work, path, target)
 				if c.modes != nil {
 					cmd.Env = append(cmd.Env, nobodyEnv+"=1")

@@ -51,7 +51,6 @@ func TestCallersComeBack(t *testing.T) {
 
 // A write that is refused, fails or makes the commit fail does so alone.
 func TestJobFails(t *testing.T) {
-	insert := func(conn Conn) error { return conn.Stmt(insertNote).QueryRow("a").Scan(new(int64)) }
 	refusal := fault.New(fault.NotFound, "none")
 	for what, c := range map[string]struct {
 		run    func(conn Conn) error
