@@ -117,6 +117,10 @@ func testIdempotency(t *testing.T, f Factory) {
 	f.Change(t, s, all[0])
 	for range 2 {
 		wantPet(t, s, all[0])
+		for _, q := range listQueries() {
+			q.Limit = len(all)
+			wantList(t, s, all, q)
+		}
 		if got, err := s.CreatePet(t.Context(), first.NewPet, mine); err != nil || !equal(got, all[0]) {
 			t.Errorf("the same again: got %s, error %v, want %s", text(got), err, text(all[0]))
 		}
