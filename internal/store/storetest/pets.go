@@ -85,7 +85,9 @@ func testPets(t *testing.T, f Factory) {
 // wantList checks the page that q selects from a store that holds all.
 func wantList(t testing.TB, s store.Store, all []pets.Pet, q pets.ListQuery) {
 	t.Helper()
-	want := slices.DeleteFunc(slices.Clone(all), func(p pets.Pet) bool { return p.ID <= q.After || !example.Selects(q, p) })
+	want := slices.DeleteFunc(slices.Clone(all), func(p pets.Pet) bool {
+		return p.ID <= q.After || !example.Selects(q, p)
+	})
 	more := len(want) > q.Limit
 	want = want[:min(q.Limit, len(want))]
 	got, err := s.Pets(t.Context(), q)
