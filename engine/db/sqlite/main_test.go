@@ -106,24 +106,32 @@ func report(r db.Report, err error) error {
 	return err
 }
 
-// open opens the database at path until the test ends, which it does if a call hangs.
+// limited returns the error of f. If f takes long, because a lock or a signal is missing, it ends the tests.
+func limited(f func() error) error {
+	defer time.AfterFunc(10*time.Second, func() { panic("a call has not returned for 10 s") }).Stop()
+	return f()
+}
+
 func open(t testing.TB, path string) *DB {
 	t.Helper()
 	d, err := schema.Open(t.Context(), path, db.Options{})
 	must(t, err)
-	timer := time.AfterFunc(2*time.Minute, func() { panic("a database is still open after 2 minutes") })
-	t.Cleanup(func() {
-		_ = d.Close()
-		timer.Stop()
-	})
+	t.Cleanup(func() { _ = limited(d.Close) })
 	return d
+}
+
+func mustClose(t testing.TB, d *DB) {
+	t.Helper()
+	must(t, limited(d.Close))
 }
 
 // insert inserts a note.
 func insert(conn Conn) error { return conn.Stmt(insertNote).QueryRow("a").Scan(new(int64)) }
 
 func create(ctx context.Context, d *DB, text string) (id int64, err error) {
-	err = d.Write(ctx, func(conn Conn) error { return conn.Stmt(insertNote).QueryRow(text).Scan(&id) })
+	err = limited(func() error {
+		return d.Write(ctx, func(conn Conn) error { return conn.Stmt(insertNote).QueryRow(text).Scan(&id) })
+	})
 	return id, err
 }
 
@@ -146,7 +154,7 @@ func (l ledger) check(t testing.TB, path string) int {
 	t.Helper()
 	d := open(t, path)
 	stored := walk(t, d)
-	must(t, d.Close())
+	mustClose(t, d)
 	for id, text := range l {
 		if got := stored[id]; got != text {
 			t.Fatalf("note %d of %d acknowledged: got %.40q, want %.40q", id, len(l), got, text)
@@ -159,7 +167,7 @@ func (l ledger) check(t testing.TB, path string) int {
 
 func walk(t testing.TB, d *DB) (all ledger) {
 	t.Helper()
-	must(t, d.Read(t.Context(), all.scan))
+	must(t, limited(func() error { return d.Read(t.Context(), all.scan) }))
 	return all
 }
 
@@ -185,7 +193,7 @@ func atRest(t testing.TB, texts ...string) string {
 	path := newPath(t)
 	d := open(t, path)
 	mustCreate(t, d, texts...)
-	must(t, d.Close())
+	mustClose(t, d)
 	return path
 }
 

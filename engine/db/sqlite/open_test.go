@@ -38,7 +38,7 @@ func TestOpenRejects(t *testing.T) {
 	sqlOn(t, in("other"), "CREATE TABLE notes (tune TEXT)")
 	sqlOn(t, in("goose"), "CREATE TABLE goose_db_version (id INTEGER, version_id INTEGER); CREATE TABLE songs (title TEXT)")
 	for _, name := range []string{"one", "schemaless"} {
-		must(t, open(t, in(name)).Close())
+		mustClose(t, open(t, in(name)))
 	}
 	damageLeaf(t, in("schemaless"), "goose_db_version")
 	must(t, os.Link(in("one"), in("twin")))
@@ -144,7 +144,7 @@ func TestMigrate(t *testing.T) {
 	if got, want := walk(t, d), (ledger{1: "a", 2: "b", 3: "c"}); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	must(t, d.Close())
+	mustClose(t, d)
 	for _, err := range openErrors(t, path) {
 		if !errors.Is(err, db.ErrNewer) {
 			t.Errorf("a newer schema: got error %v, want ErrNewer", err)
@@ -227,7 +227,7 @@ func TestReplacedFile(t *testing.T) {
 			got := fmt.Sprint(err)
 			if err == nil {
 				got = walk(t, d)[before]
-				must(t, d.Close())
+				mustClose(t, d)
 			}
 			if got != c.reopen && (err == nil || !strings.Contains(got, c.reopen)) {
 				t.Errorf("%s first: %s: Open: got %q, want %q", first, what, got, c.reopen)
@@ -299,6 +299,6 @@ func TestDamage(t *testing.T) {
 		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `level=ERROR msg="the database is damaged"`) {
 			t.Errorf("%s: log: got %q, want one line", what, got)
 		}
-		must(t, d.Close())
+		mustClose(t, d)
 	}
 }

@@ -166,7 +166,7 @@ func TestAltered(t *testing.T) {
 			continue
 		}
 		mustCreate(t, d, "b")
-		must(t, d.Close())
+		mustClose(t, d)
 		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=WARN") || !strings.Contains(got, c.differs) {
 			t.Errorf("%s: got the log %q, want a warning of %s", statement, got, c.differs)
 		}

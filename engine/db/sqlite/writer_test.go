@@ -69,7 +69,7 @@ func TestJobFails(t *testing.T) {
 			}
 			d.runBatch(batch)
 			for i, j := range batch {
-				err := <-j.done
+				err := limited(func() error { return <-j.done })
 				if (err != nil) != (i == 0) || err != nil && fault.ByCaller(err) != c.shared {
 					t.Errorf("%s: job %d of %d: got error %v, want only job 0 to fail", what, i, len(runs), err)
 				}
