@@ -16,9 +16,11 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 )
 
-// check reports what is wrong with a response, whatever the request was.
-func (s *Suite) check(t *testing.T, got Response) {
-	t.Helper()
+// check reports what is wrong with a response, whatever the request was, and returns it.
+func (s *Suite) check(t *testing.T, got Response) Response {
+	if got.err != nil {
+		s.fatal(t, "%.150q: got no response, or not all of it (%v)", got.sent.Send, got.err)
+	}
 	hasBody := got.Request.Method != http.MethodHead && got.StatusCode != 204 && got.StatusCode != 304
 	got.Assert(t, hasBody || got.Body == "", "body: got %.100q, want none", got.Body)
 	if id := got.Header.Get("X-Request-Id"); !strings.Contains(got.sent.Send, "X-Request-Id") {
@@ -60,6 +62,7 @@ func (s *Suite) check(t *testing.T, got Response) {
 	if got.route != nil {
 		s.checkDocumented(t, got, hasBody)
 	}
+	return got
 }
 
 var linked = regexp.MustCompile(`<([^<>]*)>`)
@@ -68,7 +71,6 @@ func init() { openapi3filter.RegisterBodyDecoder("*/*", openapi3filter.PlainBody
 
 // checkDocumented checks a response of an operation against the document, and records it for coverage.
 func (s *Suite) checkDocumented(t *testing.T, got Response, hasBody bool) {
-	t.Helper()
 	o := got.route.Operation
 	documented := o.Responses.Status(got.StatusCode)                  // not the default
 	request := &http.Request{Method: http.MethodGet, URL: &url.URL{}} // kin-openapi does not look at answers to HEAD
@@ -91,8 +93,7 @@ func (s *Suite) checkDocumented(t *testing.T, got Response, hasBody bool) {
 
 // CheckHeader compares the header with lines of regular expressions; without one, there must be none.
 func (got Response) CheckHeader(t *testing.T, lines string) {
-	t.Helper()
-	for _, line := range strings.Split(lines, "\n") { // in a range over a function, failures would name this file
+	for line := range strings.SplitSeq(lines, "\n") {
 		name, pattern, _ := strings.Cut(line, ":")
 		pattern = strings.TrimSpace(pattern)
 		values := got.Header.Values(name)
@@ -110,10 +111,8 @@ var leak = regexp.MustCompile(`json:|jsontext|strconv|nmarshal|invalid character
 
 // checkError checks the body of an error response.
 func (s *Suite) checkError(t *testing.T, got Response) {
-	t.Helper()
 	e, _ := got.value.(object)
-	code, m := fmt.Sprint(e["code"]), fmt.Sprint(e["message"])
-	status := fmt.Sprint(got.StatusCode)
+	code, m, status := fmt.Sprint(e["code"]), fmt.Sprint(e["message"]), fmt.Sprint(got.StatusCode)
 	pages := s.Document.Info.Description // which may have tables of codes, as may the tags
 	for _, tag := range s.Document.Tags {
 		pages += tag.Description
@@ -165,4 +164,71 @@ func date(o *openapi3.Operation, extension string) time.Time {
 	text, _ := o.Extensions[extension].(string)
 	at, _ := time.Parse(time.DateOnly, text) // the zero time if it is missing or invalid
 	return at
+}
+
+// Assert reports what is wrong with the response, unless ok.
+func (got Response) Assert(t *testing.T, ok bool, format string, args ...any) {
+	t.Helper()
+	args = append([]any{got.sent.Send, got.sent.Body, got.StatusCode}, args...)
+	got.suite.Assert(t, ok, "%.150q %.80q: %d: "+format, args...)
+}
+
+// promise reports what is wrong with the response of an operation, unless ok or unpromised.
+func (got Response) promise(t *testing.T, check string, ok bool, format string, args ...any) {
+	name := got.route.Operation.OperationID + " " + check
+	got.Assert(t, ok || got.suite.exempt(name), name+": "+format, args...)
+}
+
+// exempt reports whether something is unpromised, and notes that it had to be.
+func (s *Suite) exempt(name string) bool {
+	s.seen[name+" exempt"] = true
+	return s.Unpromised[name] != ""
+}
+
+// fatal reports a failure and ends the test.
+func (s *Suite) fatal(t *testing.T, format string, args ...any) {
+	s.Assert(t, false, format, args...)
+	t.FailNow()
+}
+
+// Assert reports a failure in one line, unless ok, but at most three of a kind. The line has no key, not even a
+// part of one that is cut.
+func (s *Suite) Assert(t *testing.T, ok bool, format string, args ...any) {
+	t.Helper()
+	if ok {
+		return
+	}
+	s.failures[format]++
+	switch s.failures[format] {
+	case 1, 2:
+	case 3:
+		format += " (more failures of this kind are not shown)"
+	default:
+		t.Fail()
+		return
+	}
+	var keys []string
+	for _, key := range []string{s.Key, s.OtherKey, s.ReadOnlyKey, s.ExpiredKey, s.RevokedKey, s.UnknownKey} {
+		if key != "" {
+			keys = append(keys, key, "KEY", url.QueryEscape(key), "KEY")
+		}
+	}
+	hide := strings.NewReplacer(keys...)
+	for i, arg := range args {
+		switch arg.(type) {
+		case string, error, []string, []any, object:
+			args[i] = hide.Replace(fmt.Sprint(arg))
+		}
+	}
+	t.Error(strings.ReplaceAll(hide.Replace(fmt.Sprintf(format, args...)), "\n", `\n`))
+}
+
+// difference returns the first bytes that two texts have otherwise, with some before them.
+func difference(got, want string) string {
+	i := 0
+	for i < min(len(got), len(want)) && got[i] == want[i] {
+		i++
+	}
+	start := max(0, i-20)
+	return fmt.Sprintf("got %.80q at byte %d, want %.80q", got[start:], start, want[start:])
 }

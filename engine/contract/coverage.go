@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"path"
 	"slices"
-	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -21,14 +20,9 @@ type history struct {
 	seen     map[string]bool     // what coverage wants
 	first    map[string]string   // the first value that each name had; see differs
 	queries  map[string][]string // what each parameter of a list has been, as status=sold
-	longest  map[string]Response // of each operation that reads
 	accepted map[string]string   // the last body of each operation that was tested with an Idempotency-Key
 	ends     map[string]string   // the last page of each list
-
-	last    map[string]any // what a GET of each path has returned since the last write
-	writes  int            // the number of writes that succeeded
-	written Response       // the response to the last of them
-	want    any            // what a read should show of that; see stored
+	writes   int                 // the number of writes that succeeded
 }
 
 // differs reports whether a name had another value at first.
@@ -39,256 +33,150 @@ func (h history) differs(name, value string) bool {
 	return h.first[name] != value
 }
 
-// record records a request to an operation, and its response.
-func (s *Suite) record(t *testing.T, got Response) {
-	t.Helper()
-	id, success, isGet := got.route.Operation.OperationID, got.StatusCode < 300, got.route.Method == http.MethodGet
-	given := parameterValues(got)
-	if success {
-		s.recordSent(got, given)
-	}
-	s.recordShown(t, got)
-	if isGet && success && len(got.Body) > len(s.longest[id].Body) {
-		s.longest[id] = got
-	}
-	if got.Request.Method == http.MethodHead {
-		return
-	}
-	if isGet && (success || got.StatusCode == http.StatusNotFound) {
-		s.recordEffects(got, given)
-	}
-	if success {
-		s.checkShown(t, got)
-	}
-}
-
-// parameterValues returns what a request has for each parameter.
-func parameterValues(got Response) map[string][]string {
-	given, query := map[string][]string{}, got.Request.URL.Query()
-	for _, p := range parameters(got.route) {
-		texts := map[string][]string{
-			openapi3.ParameterInPath: {got.ids[p.Name]}, openapi3.ParameterInQuery: query[p.Name],
-			openapi3.ParameterInHeader: got.Request.Header.Values(p.Name),
-		}
-		given[placeOf(p)] = texts[p.In]
-	}
-	return given
-}
-
 // placeOf returns the name of a parameter that is a place in a request, as .name is one in its body.
 func placeOf(p *openapi3.Parameter) string { return " " + p.In + " " + p.Name }
 
-// recordShown records what a response has.
-func (s *Suite) recordShown(t *testing.T, got Response) {
-	t.Helper()
-	status, documented := fmt.Sprint(got.route.Operation.OperationID, " ", got.StatusCode), schemasOf(got.content())
+// record records a request to an operation, and what its response has. Another body must have another ETag.
+func (s *Suite) record(t *testing.T, got Response) {
+	id, documented := got.route.Operation.OperationID, schemasOf(got.content())
+	status := fmt.Sprint(id, " ", got.StatusCode)
 	s.seen[status+" response"] = true
 	for name := range got.Header {
 		s.seen[status+" "+name] = true
 	}
 	each("", got.value, func(place string, v any) {
-		s.seen[status+place] = true
 		o, _ := v.(object)
-		s.seen[status+place+" entry"] = s.seen[status+place+" entry"] || len(o) > 0
+		list, _ := v.([]any)
+		s.seen[status+place+" entry"] = s.seen[status+place+" entry"] || len(o)+len(list) > 0
 		for _, part := range documented[place] {
 			s.seen[fmt.Sprintf("%p value %v", part, v)] = true
 			for name, p := range part.Properties {
 				s.seen[fmt.Sprintf("%p shown", p)] = s.seen[fmt.Sprintf("%p shown", p)] || o[name] != nil
 			}
-			at := instant(v).UTC()
-			zero := at.IsZero() || at.Unix() == 0 && !s.seen["sent "+at.String()]
-			ok := part.Format != "date-time" || v == nil || !zero
+			isZero := instant(v).IsZero() || instant(v).Unix() == 0
+			ok := part.Format != "date-time" || v == nil || !isZero
 			got.promise(t, "time", ok, "%s: got %v, want a time that is not zero", place, v)
 		}
 	})
+	if got.Request.Method == http.MethodHead {
+		return
+	}
+	s.recordParameters(got)
+	if got.StatusCode >= 300 {
+		return
+	}
+	each("", bodyValue(got.Request.Header, got.sent.Body), func(place string, v any) { s.recordSent(id+place, v) })
+	if got.route.Method != http.MethodGet {
+		s.writes++
+	} else if tag := got.Header.Get("ETag"); tag != "" {
+		changed := s.differs(got.Request.URL.String()+tag, got.Body)
+		got.Assert(t, !changed, "ETag: got %s, which another body had, want another", tag)
+	}
 }
 
-// recordSent records what a request that succeeded has sent.
-func (s *Suite) recordSent(got Response, given map[string][]string) {
-	id, documented := got.route.Operation.OperationID, schemasOf(requestContent(got.route))
-	if got.sent.Body == "" {
-		s.seen[id+" without a body"] = true
-	} else {
-		each("", bodyValue(got.Request.Header, got.sent.Body), func(place string, v any) {
-			if documented[place] != nil {
-				s.recordValue(id, place, v)
-			}
-		})
+// recordParameters records the values of parameters that were accepted, and which parameters of a GET change the
+// response to a request that is the same otherwise. That an identifier is unknown everywhere is no effect.
+func (s *Suite) recordParameters(got Response) {
+	id, body := got.route.Operation.OperationID, got.Body
+	isMissing := got.StatusCode == http.StatusNotFound
+	if isMissing {
+		body = "none"
+	} else if got.StatusCode >= 300 {
+		return
 	}
 	for _, p := range parameters(got.route) {
-		place, texts := placeOf(p), given[placeOf(p)]
-		s.seen[place+Encode(texts)] = true
-		if len(texts) == 0 {
+		place, ids, query := placeOf(p), maps.Clone(got.ids), got.Request.URL.Query()
+		texts := map[string][]string{
+			openapi3.ParameterInPath: {ids[p.Name]}, openapi3.ParameterInQuery: query[p.Name],
+			openapi3.ParameterInHeader: got.Request.Header.Values(p.Name),
+		}[p.In]
+		delete(ids, p.Name)
+		delete(query, p.Name)
+		value, request := Encode(texts), fmt.Sprint(s.writes, got.route.Path, place, ids, query)
+		s.seen[place+value] = s.seen[place+value] || !isMissing
+		if s.seen[place+value] && got.route.Method == http.MethodGet {
+			isOther, changed := s.differs("value"+request, value), s.differs("body"+request, body)
+			s.seen[id+place+" effect"] = s.seen[id+place+" effect"] || isOther && changed
+		}
+		if isMissing || len(texts) == 0 {
 			continue
 		}
-		if query := (url.Values{p.Name: texts}).Encode(); !slices.Contains(s.queries[id+place], query) {
-			s.queries[id+place] = append(s.queries[id+place], query)
-		}
-		value := any(texts[0])
+		s.queries[id+place] = append(s.queries[id+place], url.Values{p.Name: texts}.Encode())
+		s.seen[id+place+" valid value"] = true
+		s.differs(place, texts[0]) // for otherIdentifiers
+		v := any(texts[0])
 		if p.Schema.Value.Type.Is("array") {
-			value = Decode(Encode(texts))
+			v = Decode(value)
 		}
-		each(place, value, func(place string, v any) { s.recordValue(id, place, v) })
+		each(place, v, func(place string, v any) { s.recordSent(id+place, v) })
 	}
 }
 
-// recordValue records a value that was accepted.
-func (s *Suite) recordValue(id, place string, v any) {
-	see := func(what ...any) { s.seen[id+place+fmt.Sprint(what...)] = true }
-	see(" valid value")
-	if s.differs(place, Encode(v)) { // whatever operation had the first
-		see(" other value")
-	}
+// recordSent records the size of a value that was accepted.
+func (s *Suite) recordSent(name string, v any) {
+	see := func(what ...any) { s.seen[name+fmt.Sprint(what...)] = true }
 	switch v := v.(type) {
-	case nil:
-		see(" null")
 	case []any:
 		see(" items ", len(v))
 	case object:
 		see(" properties ", len(v))
-		if len(v) > 0 {
-			see(" entry")
-		}
-		if slices.Contains(slices.Collect(maps.Values(v)), nil) {
-			see(" null in it")
-		}
 	case json.Number:
 		see(" value ", v)
 	case string:
 		see(" value ", v)
 		see(" length ", utf8.RuneCountInString(v))
-		if strings.Contains(v, Long) {
-			see(" Long text")
-		}
-		if at := instant(v); !at.IsZero() {
-			s.seen["sent "+at.UTC().String()] = true
-			if !strings.HasSuffix(v, "Z") && strings.Contains(v, ".") {
-				see(" time with an offset and a fraction")
-			}
-		}
 	}
 }
 
-// recordEffects records which parameters of a GET change the response to a request that is the same
-// otherwise. That an identifier is unknown everywhere is no effect.
-func (s *Suite) recordEffects(got Response, given map[string][]string) {
-	body := got.Body
-	if got.StatusCode == http.StatusNotFound {
-		body = "none"
-	}
-	for place, texts := range given {
-		value, others := Encode(texts), maps.Clone(given)
-		delete(others, place)
-		request := fmt.Sprint(s.writes, got.route.Path, place, others)
-		if got.StatusCode == http.StatusNotFound && !s.seen[place+value] {
-			continue
-		}
-		if isOther, changed := s.differs("value"+request, value), s.differs("body"+request, body); isOther && changed {
-			s.seen[got.route.Operation.OperationID+place+" effect"] = true
+// due returns what is to be tested of an operation beside its responses.
+func due(r *routers.Route) (all []string) {
+	add := func(isDue bool, what string) {
+		if isDue {
+			all = append(all, what)
 		}
 	}
+	media, _ := jsonBody(requestContent(r))
+	isGet := r.Method == http.MethodGet
+	add(true, " examples") // of what it requires
+	add(!isGet, " read back")
+	add(media != "", " values")
+	add(parameter(r, "Idempotency-Key") != nil, " repeat")
+	for _, p := range parameters(r) {
+		add(isGet, placeOf(p)+" effect")
+	}
+	add(isGet && parameter(r, "limit") != nil, " walk")
+	return all
 }
 
-// coverage tests that the cases have seen every response, header and property that a client can cause, and sent
-// each parameter and property with different values, up to its limits. TestSocket causes the 408.
+// want tests that something has been seen.
+func (s *Suite) want(t *testing.T, name, what string) {
+	s.Assert(t, s.seen[name+what] || s.exempt(name+what), "%s: got no%s, want a case with it", name, what)
+}
+
+// coverage tests that every response, header and property that a client can cause has been seen, and each parameter
+// and property sent up to its limits. TestSocket causes the 408.
 func (s *Suite) coverage(t *testing.T) {
-	want := func(name, what string) {
-		t.Helper()
-		s.Assert(t, s.seen[name+what] || s.exempt(name+what), "%s: got no%s, want a case with it", name, what)
-	}
-	once := func(key, name string) {
-		t.Helper()
-		s.Assert(t, s.seen[key] || s.exempt(name), "%s: got no such value, want a case with it", name)
-		s.seen[key] = true // named once, although other operations have it
-	}
 	table := "only cases test: filters together, writes at once without an Idempotency-Key, keys of refused requests,\n" +
 		"what a body leaves out, bodies other than JSON, what a write changes elsewhere; tested of each operation:"
-	for _, route := range s.operations {
-		o, success := route.Operation, false
-		_, s.seen[o.OperationID+" examples"] = request(route, "")
-		table += "\n" + o.OperationID + ":"
-		for _, what := range due(route) {
-			want(o.OperationID, what)
-			name, isFilter := strings.CutSuffix(o.OperationID+what, " effect")
+	for _, r := range s.operations {
+		id := r.Operation.OperationID
+		lacks := func(p *openapi3.Parameter) bool {
+			return p.Required && p.Example == nil && exampleOf(p.Schema.Value) == nil
+		}
+		s.seen[id+" examples"] = !slices.ContainsFunc(parameters(r), lacks)
+		table += "\n" + id + ":"
+		for _, what := range due(r) {
+			s.want(t, id, what)
 			table += what
-			if reason := s.Unpromised[o.OperationID+what]; reason != "" {
+			if reason := s.Unpromised[id+what]; reason != "" {
 				table += " (not tested: " + reason + ")"
-			} else if isFilter && !s.seen[name+" values"] {
+			} else if s.seen[id+what+" of unknown elements"] {
 				table += " (which elements and in what order, only cases test)"
 			}
 			table += ";"
 		}
-		for status, r := range o.Responses.Map() {
-			name := o.OperationID + " " + status
-			if status != "408" && status != "429" && status < "500" && (status != "403" || s.ReadOnlyKey != "") {
-				want(name, " response")
-			}
-			for header := range r.Value.Headers {
-				if status < "300" && !(o.Deprecated && header == "Link") { // to the page, which may have been removed
-					want(name, " "+http.CanonicalHeaderKey(header))
-				}
-			}
-			for place, combined := range schemasOf(r.Value.Content) {
-				if !s.seen[name+" response"] {
-					break
-				}
-				if strings.HasSuffix(place, "[]") {
-					want(name, place)
-				}
-				for _, part := range combined {
-					for _, v := range part.Enum {
-						once(fmt.Sprintf("%p value %v", part, v), fmt.Sprint(o.OperationID, " ", place, " ", v))
-					}
-					if part.AdditionalProperties.Schema != nil {
-						want(name+place, " entry")
-					}
-					for property, p := range part.Properties {
-						if !p.Value.WriteOnly {
-							once(fmt.Sprintf("%p shown", p), name+place+"."+property)
-						}
-					}
-				}
-			}
-			success = success || status < "300" && s.seen[name+" response"]
-		}
-		if !success {
-			continue // with more to want
-		}
-		if o.RequestBody != nil && !o.RequestBody.Value.Required {
-			want(o.OperationID, " without a body")
-		}
-		given := schemasOf(requestContent(route))
-		for _, p := range parameters(route) {
-			if p.In != openapi3.ParameterInPath {
-				given.add(placeOf(p), p.Schema.Value)
-			}
-			if route.Method == http.MethodGet {
-				want(o.OperationID+placeOf(p), " effect")
-			}
-		}
-		s.sameLimits(t, route, given)
-		for place, combined := range given {
-			name, part := o.OperationID+place, combined[0]
-			want(name, " valid value")
-			for _, part := range combined {
-				last, _ := limits(part)
-				for _, v := range part.Enum {
-					last = append(last, fmt.Sprint(" value ", v))
-				}
-				for _, limit := range last {
-					want(name, limit)
-				}
-			}
-			isParameter, isItem := strings.HasPrefix(place, " "), strings.HasSuffix(place, "[]")
-			if isParameter || isItem { // the list of an item has another value
-				continue
-			}
-			if len(part.Enum) != 1 {
-				want(name, " other value")
-			}
-			if part.Type.Is("string") && part.Format == "" && isValid(part, Encode(Long)) {
-				want(name, " Long text")
-			}
+		if s.wantShown(t, r) {
+			s.wantSent(t, r)
 		}
 	}
 	for name := range s.Unpromised {
@@ -297,21 +185,75 @@ func (s *Suite) coverage(t *testing.T) {
 	fmt.Println(table) // not to t.Log, which needs -v
 }
 
-// sameLimits tests that an operation that changes something has the limits of the one that creates it.
-func (s *Suite) sameLimits(t *testing.T, r *routers.Route, given schemas) {
-	for _, creates := range s.operations {
-		if creates.Method != http.MethodPost || creates.Path != path.Dir(r.Path) {
+// wantShown tests that every response, header, property and value has been seen, and reports whether one succeeded.
+func (s *Suite) wantShown(t *testing.T, r *routers.Route) (success bool) {
+	o := r.Operation
+	once := func(key, name string) {
+		s.Assert(t, s.seen[key] || s.exempt(name), "%s: got no such value, want a case with it", name)
+		s.seen[key] = true // named once, although other operations have it
+	}
+	for status, r := range o.Responses.Map() {
+		name := o.OperationID + " " + status
+		if status != "408" && status != "429" && status < "500" && (status != "403" || s.ReadOnlyKey != "") {
+			s.want(t, name, " response")
+		}
+		for header := range r.Value.Headers {
+			if status < "300" && !(o.Deprecated && header == "Link") { // to the page, which may have been removed
+				s.want(t, name, " "+http.CanonicalHeaderKey(header))
+			}
+		}
+		if !s.seen[name+" response"] {
 			continue
 		}
-		for place, parts := range schemasOf(requestContent(creates)) {
-			if place == "" || given[place] == nil {
-				continue
+		success = success || status < "300"
+		for place, combined := range schemasOf(r.Value.Content) {
+			for _, part := range combined {
+				for _, v := range part.Enum {
+					once(fmt.Sprintf("%p value %v", part, v), fmt.Sprint(o.OperationID, " ", place, " ", v))
+				}
+				if part.AdditionalProperties.Schema != nil || part.Items != nil {
+					s.want(t, name+place, " entry")
+				}
+				for property, p := range part.Properties {
+					if !p.Value.WriteOnly {
+						once(fmt.Sprintf("%p shown", p), name+place+"."+property)
+					}
+				}
 			}
-			got, _ := limits(given[place][0])
-			missing, _ := limits(parts[0])
-			missing = slices.DeleteFunc(missing, func(limit string) bool { return slices.Contains(got, limit) })
-			s.Assert(t, len(missing) == 0, "%s%s: got no limits%s, want those of %s",
-				r.Operation.OperationID, place, missing, creates.Operation.OperationID)
+		}
+	}
+	return success
+}
+
+// wantSent tests that each parameter, enum value and limit has been accepted. A change has the limits of a create.
+func (s *Suite) wantSent(t *testing.T, r *routers.Route) {
+	id, given, created := r.Operation.OperationID, schemasOf(requestContent(r)), schemas{}
+	for _, creates := range s.operations {
+		if creates.Method == http.MethodPost && creates.Path == path.Dir(r.Path) {
+			created = schemasOf(requestContent(creates))
+		}
+	}
+	for _, p := range parameters(r) {
+		if p.In != openapi3.ParameterInPath {
+			s.want(t, id+placeOf(p), " valid value")
+			given.add(placeOf(p), p.Schema.Value)
+		}
+	}
+	for place, combined := range given {
+		for _, part := range combined {
+			last, _ := limits(part)
+			for _, v := range part.Enum {
+				last = append(last, fmt.Sprint(" value ", v))
+			}
+			for _, limit := range last {
+				s.want(t, id+place, limit)
+			}
+		}
+		if place != "" && created[place] != nil {
+			own, _ := limits(combined[0])
+			last, _ := limits(created[place][0])
+			last = slices.DeleteFunc(last, func(limit string) bool { return slices.Contains(own, limit) })
+			s.Assert(t, len(last) == 0, "%s%s: got no limits%s, want those of what creates it", id, place, last)
 		}
 	}
 }

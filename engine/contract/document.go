@@ -34,20 +34,15 @@ func parameter(r *routers.Route, name string) *openapi3.Parameter {
 	return nil
 }
 
-// request returns a request to an operation with these texts for the named parameter, if any, and examples
-// of the others that are required. It reports whether the document has these examples.
-func request(r *routers.Route, name string, texts ...string) (send string, callable bool) {
+// request returns a request with these texts for the named parameter, if any, and examples of what is required.
+func request(r *routers.Route, name string, texts ...string) (send string) {
 	target, query, header := r.Path, url.Values{}, ""
 	for _, p := range parameters(r) {
-		values, example := texts, cmp.Or(p.Example, exampleOf(p.Schema.Value))
-		switch {
-		case p.Name == name:
-		case !p.Required:
+		values := []string{exampleText(p)}
+		if p.Name == name {
+			values = texts
+		} else if !p.Required {
 			continue
-		case example == nil:
-			return "", false
-		default:
-			values = []string{fmt.Sprint(example)}
 		}
 		switch p.In {
 		case openapi3.ParameterInPath:
@@ -61,7 +56,12 @@ func request(r *routers.Route, name string, texts ...string) (send string, calla
 	if len(query) > 0 {
 		target += "?" + query.Encode()
 	}
-	return r.Method + " " + target + header, true
+	return r.Method + " " + target + header
+}
+
+// exampleText returns the example of a parameter, or "1" if it has none, which coverage reports.
+func exampleText(p *openapi3.Parameter) string {
+	return fmt.Sprint(cmp.Or(p.Example, exampleOf(p.Schema.Value), any("1")))
 }
 
 // exampleOf returns the example of a schema, or the first of its only values.
@@ -100,32 +100,41 @@ func jsonBody(content openapi3.Content) (media string, s *openapi3.Schema) {
 	return "", openapi3.NewSchema()
 }
 
-// parameters tests that each operation refuses invalid texts, and a parameter of the query that is given twice.
+// parameters tests that each operation refuses invalid texts, and too many of them.
 func (s *Suite) parameters(t *testing.T) {
 	for _, r := range s.operations {
 		for _, p := range parameters(r) {
-			inQuery := p.In == openapi3.ParameterInQuery
-			if !inQuery && p.In != openapi3.ParameterInPath {
+			inPath, schema := p.In == openapi3.ParameterInPath, p.Schema.Value
+			if !inPath && p.In != openapi3.ParameterInQuery || schema.Type.Is("object") {
 				continue
 			}
-			for _, texts := range invalidTexts(p.Schema.Value) {
-				if !inQuery && (texts[0] == "" || strings.Contains(texts[0], "\x00")) { // which gateways refuse
-					continue
-				}
-				if send, callable := request(r, p.Name, texts...); callable {
-					s.Try(t, Case{Send: send, Want: "400 invalid_parameter", Says: p.Name})
-				}
+			refuse := func(says string, texts ...string) {
+				s.Try(t, Case{Send: request(r, p.Name, texts...), Want: "400 invalid_parameter", Says: says})
 			}
-			example := fmt.Sprint(cmp.Or(p.Example, exampleOf(p.Schema.Value)))
-			if send, callable := request(r, p.Name, example, example); callable && inQuery && !p.Schema.Value.Type.Is("array") {
-				s.Try(t, Case{Send: send, Want: "400 invalid_parameter", Says: p.Name + " once"})
+			if schema.Type.Is("array") {
+				if most := schema.MaxItems; most != nil {
+					refuse(p.Name, slices.Repeat([]string{fmt.Sprint(exampleOf(schema.Items.Value))}, int(*most)+1)...)
+				}
+				schema = schema.Items.Value
+			} else if !inPath {
+				refuse(p.Name+" once", exampleText(p), exampleText(p))
+			}
+			_, bad := valuesOf(schema)
+			for _, v := range bad {
+				text, isText := Decode(v).(string)
+				if !isText {
+					text = v
+				}
+				byGateway := inPath && (text == "" || strings.Contains(text, "\x00")) // which refuses it
+				if !byGateway && (!schema.Type.Is("string") || !isValid(schema, Encode(text))) {
+					refuse(p.Name, text)
+				}
 			}
 		}
 	}
 }
 
-// BodyOf returns a JSON body for a schema, with properties such as `"title":"Emma"`, and with examples of
-// others that are required.
+// BodyOf returns a JSON body with properties such as `"title":"Emma"`, and examples of others that are required.
 func BodyOf(schema *openapi3.Schema, properties ...string) string {
 	schema = branches(schema)[0]
 	for _, name := range schema.Required {
@@ -158,43 +167,37 @@ func branches(s *openapi3.Schema) (all []*openapi3.Schema) {
 // bodies tests of every operation which bodies it refuses, and that it accepts most valid values of properties.
 func (s *Suite) bodies(t *testing.T) {
 	for _, r := range s.operations {
-		content := requestContent(r)
-		send, callable := request(r, "")
-		if content == nil || !callable {
+		content, send := requestContent(r), request(r, "")
+		if content == nil {
 			continue
 		}
 		isJSON, schema := jsonBody(content)
 		whole, sent, accepted := BodyOf(schema), 0, 0 // valid values
-		accept := "Accept: " + regexp.QuoteMeta(strings.Join(slices.Sorted(maps.Keys(content)), ", "))
-		spaces := strings.Repeat(" ", s.MaxBody+1)
 		refuse := func(media, body, says string) {
-			t.Helper()
 			s.Try(t, Case{Send: send + "\nContent-Type: " + media, Body: body, Want: "400 invalid_body", Says: says})
+		}
+		unsupported := func(lines, body, header string) {
+			s.Try(t, Case{Send: send + lines, Body: body, Want: "415 unsupported_media_type", Header: header})
 		}
 		for media := range content {
 			if r.Operation.RequestBody.Value.Required {
 				refuse(strings.Replace(media, "*", "x", 1), "", "")
 			}
 		}
-		for _, c := range []Case{
-			{Send: "\nContent-Type: ", Body: whole},
-			{Send: "\nContent-Type: text/\tplain" + strings.Repeat("x", 300), Body: whole},
-			{Send: "\nContent-Type: application/json;;", Body: whole},
-			{Send: "\nContent-Type: application/vnd.api+json", Body: whole},
-			{Send: "\nContent-Type: application/json\nContent-Type: text/plain", Body: whole},
-			{Send: "\nContent-Encoding: identity\nContent-Encoding: gzip" + strings.Repeat("x", 300), Body: whole, Header: "Accept-Encoding: identity"},
-			// The checks come in this order, after those of the key.
-			{Send: "\nContent-Type: no/type", Body: spaces, Want: "413 payload_too_large"},
-			{Send: "\nContent-Type: no/type", Body: "{"},
+		accept := "Accept: " + regexp.QuoteMeta(strings.Join(slices.Sorted(maps.Keys(content)), ", "))
+		long, spaces := strings.Repeat("x", 300), strings.Repeat(" ", s.MaxBody+1)
+		for _, media := range []string{
+			"", "text/\tplain" + long, "application/json;;", "application/vnd.api+json", "application/json\nContent-Type: text/plain",
 		} {
-			if c.Want == "" {
-				c.Want, c.Header = "415 unsupported_media_type", cmp.Or(c.Header, accept)
-			}
-			c.Send = send + c.Send
-			s.Try(t, c)
+			unsupported("\nContent-Type: "+media, whole, accept)
 		}
-		malformed := strings.Replace(send+"\n", "\n", "?%zz\n", 1) + "Content-Type: no/type"
+		unsupported("\nContent-Encoding: identity\nContent-Encoding: gzip"+long, whole, "Accept-Encoding: identity")
+		// The checks come in this order, after those of the key.
+		noType := "\nContent-Type: no/type"
+		malformed := strings.Replace(send+noType, "\n", "?%zz\n", 1)
 		s.Try(t, Case{Send: malformed, Body: spaces, Want: "400 invalid_parameter"})
+		s.Try(t, Case{Send: send + noType, Body: spaces, Want: "413 payload_too_large"})
+		unsupported(noType, "{", accept)
 		for _, object := range branches(schema) {
 			if !object.Type.Is("object") {
 				continue
@@ -234,28 +237,4 @@ func (s *Suite) bodies(t *testing.T) {
 		}
 		s.seen[r.Operation.OperationID+" values"] = 2*accepted >= sent // and stored
 	}
-}
-
-// due returns what is to be tested of an operation beside its responses.
-func due(r *routers.Route) (all []string) {
-	all = append(all, " examples") // of what it requires
-	if r.Method != http.MethodGet {
-		all = append(all, " read back")
-	}
-	if media, _ := jsonBody(requestContent(r)); media != "" {
-		all = append(all, " values")
-	}
-	if parameter(r, "Idempotency-Key") != nil {
-		all = append(all, " repeat")
-	}
-	if r.Method != http.MethodGet || parameter(r, "limit") == nil {
-		return all
-	}
-	l, _ := listOf(r)
-	for _, p := range parameters(r) {
-		if p.In == openapi3.ParameterInQuery && p.Name != "limit" && p.Name != l.cursor {
-			all = append(all, placeOf(p)+" effect")
-		}
-	}
-	return append(all, " walk")
 }

@@ -18,16 +18,8 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 )
 
-// promise reports what is wrong with the response of an operation, unless ok or unpromised.
-func (got Response) promise(t *testing.T, check string, ok bool, format string, args ...any) {
-	t.Helper()
-	name := got.route.Operation.OperationID + " " + check
-	got.Assert(t, ok || got.suite.exempt(name), name+": "+format, args...)
-}
-
 // read sends a GET twice, if the document has one for the path; found tells. Both must have the same response.
 func (s *Suite) read(t *testing.T, path string) (got Response, found bool) {
-	t.Helper()
 	c := Case{Send: "GET " + path + "\n" + bearer(s.Key)}
 	if r, _ := s.route(c); r == nil {
 		return Response{Response: &http.Response{}}, false
@@ -48,9 +40,8 @@ func readPath(r *routers.Route, target string) string {
 // otherIdentifiers sends a request with another identifier in its path, for each. A GET may return
 // anything, which is recorded. A write is refused if there is nothing to read, but a PUT may create it.
 func (s *Suite) otherIdentifiers(t *testing.T, c Case, r *routers.Route, ids map[string]string) {
-	t.Helper()
 	for name, value := range ids {
-		other, _ := Decode(s.first[" path "+name]).(string)
+		other := s.first[" path "+name]
 		if other == "" || other == value {
 			continue
 		}
@@ -74,19 +65,17 @@ func (s *Suite) otherIdentifiers(t *testing.T, c Case, r *routers.Route, ids map
 // write tests a case that writes, by what can be read before and after it. A success is sent with the
 // ETag of what it changes and with an Idempotency-Key, if the operation takes them.
 func (s *Suite) write(t *testing.T, c Case, r *routers.Route) Response {
-	t.Helper()
 	_, target, _ := c.target()
-	path, name, list, id := readPath(r, target), r.Operation.OperationID, target, ""
+	readAt, name, list, id := readPath(r, target), r.Operation.OperationID, target, ""
 	if strings.HasSuffix(r.Path, "}") {
-		list, id = target[:strings.LastIndex(target, "/")], target[strings.LastIndex(target, "/")+1:]
+		list, id = path.Dir(target), path.Base(target)
 	}
 	start := s.ends[target] // of the page where a new element will be
-	before, _ := s.read(t, path)
+	before, _ := s.read(t, readAt)
 	rows, _ := s.rows(t, list, start)
 	takes := func(header string) bool { return !strings.HasPrefix(c.Want, "4") && parameter(r, header) != nil }
 	tag := before.Header.Get("ETag")
-	conditional, repeatable := takes("If-Match") && tag != "", takes("Idempotency-Key")
-	isNew := !keyLine.MatchString(c.Send)
+	conditional, repeatable, isNew := takes("If-Match") && tag != "", takes("Idempotency-Key"), !keyLine.MatchString(c.Send)
 	if repeatable && isNew {
 		c = c.with("Idempotency-Key: " + newKey())
 	}
@@ -95,35 +84,41 @@ func (s *Suite) write(t *testing.T, c Case, r *routers.Route) Response {
 		c = c.with("If-Match: " + tag)
 	}
 	got := s.Expect(t, c)
+	success := got.StatusCode < 300
 	if got.StatusCode == http.StatusAccepted && got.location() != "" {
 		s.job(t, got)
 	}
-	after, found := s.read(t, cmp.Or(got.location(), path))
+	after, found := s.read(t, cmp.Or(got.location(), readAt))
 	rowsAfter, end := s.rows(t, list, start)
-	if id != "" && got.StatusCode < 300 {
-		isIt := func(v any) bool { return identifier(v) == id }
-		was, is := slices.DeleteFunc(slices.Clone(rows), isIt), slices.Clone(rowsAfter)
-		if r.Method != http.MethodDelete {
-			is = slices.DeleteFunc(is, isIt)
+	s.ends[list] = end
+	if success && (id != "" || got.StatusCode == http.StatusCreated && isNew) {
+		isIt := func(v any) bool {
+			return id != "" && identifier(v) == id || id == "" && reflect.DeepEqual(v, got.value)
 		}
-		got.promise(t, "list", reflect.DeepEqual(is, was), "then got a list of %d, want %d others as before", len(is), len(was))
-	} else if s.ends[target] = end; got.StatusCode == http.StatusCreated && isNew && end != "" {
-		isIt := func(v any) bool { return reflect.DeepEqual(v, got.value) }
-		others := slices.DeleteFunc(slices.Clone(rowsAfter), isIt)
-		more := len(rowsAfter) - len(others)
-		if more == 0 { // on another page, if the list has another order
+		was, is := slices.DeleteFunc(slices.Clone(rows), isIt), slices.DeleteFunc(slices.Clone(rowsAfter), isIt)
+		times, want := len(rowsAfter)-len(is), 1
+		if r.Method == http.MethodDelete || end == "" {
+			want = 0
+		}
+		if times < want { // on another page, if the list has another order
 			all, _ := s.rows(t, list, "")
-			more = len(all) - len(slices.DeleteFunc(all, isIt))
+			times = len(all) - len(slices.DeleteFunc(slices.Clone(all), isIt))
 		}
-		same := more == 1 && reflect.DeepEqual(others, rows)
-		got.promise(t, "list", same, "then got a list of %d others and %d times %.200s, want %d and once", len(others), more, got.Body, len(rows))
+		same := times == want && reflect.DeepEqual(is, was)
+		got.promise(t, "list", same, "then got a list of %d others, and it %d times, want the %d as before, and it %d times",
+			len(is), times, len(was), want)
+	}
+	stored := got.stored(before)
+	got.shows(t, got, stored)
+	if readAt == target || got.location() != "" {
+		after.shows(t, got, stored)
 	}
 	switch {
 	case !found || got.StatusCode == http.StatusAccepted: // see job
-	case got.StatusCode >= 400:
+	case !success:
 		was, is := before.Body+Encode(rows), after.Body+Encode(rowsAfter)
 		got.promise(t, "refusal", is == was, "then %s as before", difference(is, was))
-	case r.Method == http.MethodDelete && path == target:
+	case r.Method == http.MethodDelete && readAt == target:
 		gone := after.StatusCode == http.StatusNotFound || after.StatusCode == http.StatusGone
 		got.promise(t, "removal", gone, "then got %.200s, want 404 or 410", after.Body)
 		s.seen[name+" read back"] = true
@@ -141,31 +136,28 @@ func (s *Suite) write(t *testing.T, c Case, r *routers.Route) Response {
 		}
 		s.seen[name+" read back"] = true
 	}
-	if repeatable && got.StatusCode < 300 {
-		s.repeat(t, c, got)
+	if repeatable && success {
+		s.repeat(t, c, got, stored)
 	}
 	return got
 }
 
-// job waits at most 10 s until what a response with the status 202 names ends: until a property has one of
-// the values that the extension x-final of its schema lists.
+// job waits at most 10 s until what a 202 names ends: until a property has a value that x-final of its schema lists.
 func (s *Suite) job(t *testing.T, got Response) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		now := s.send(t, Case{Send: "GET " + got.location() + "\n" + bearer(s.Key)})
-		documented, ended := schemasOf(now.content()), false
+	var now Response
+	ended := false
+	for deadline := time.Now().Add(10 * time.Second); !ended && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		now = s.send(t, Case{Send: "GET " + got.location() + "\n" + bearer(s.Key)})
+		documented := schemasOf(now.content())
 		each("", now.value, func(place string, v any) {
 			for _, part := range documented[place] {
 				final, _ := part.Extensions["x-final"].([]any)
 				ended = ended || slices.Contains(final, v)
 			}
 		})
-		if ended || time.Now().After(deadline) {
-			got.promise(t, "job", ended, "then got %.200s for 10 s, want a value that x-final has", now.Body)
-			s.seen[got.route.Operation.OperationID+" read back"] = true
-			return
-		}
 	}
+	got.promise(t, "job", ended, "then got %.200s for 10 s, want a value that x-final has", now.Body)
+	s.seen[got.route.Operation.OperationID+" read back"] = true
 }
 
 var keyLine = regexp.MustCompile(`\nIdempotency-Key: (.*)`)
@@ -175,12 +167,10 @@ func newKey() string { return fmt.Sprint("key", time.Now().UnixNano()) }
 
 // repeat tests that a request with the same Idempotency-Key, quoted or not, has the same response, and a 422
 // with another body; that it is another one of another API key; and that of several at once only one counts.
-func (s *Suite) repeat(t *testing.T, c Case, got Response) {
-	t.Helper()
+func (s *Suite) repeat(t *testing.T, c Case, got Response, stored any) {
 	name, key := got.route.Operation.OperationID, keyLine.FindStringSubmatch(c.Send)[1]
 	with := func(key string) string { return keyLine.ReplaceAllLiteralString(c.Send, "\nIdempotency-Key: "+key) }
 	same := func(again, got Response) {
-		t.Helper()
 		ok := again.Body == got.Body && again.location() == got.location()
 		again.promise(t, "repeat", ok, "got %.200s, want %.200s as the first time", again.Body, got.Body)
 	}
@@ -190,9 +180,9 @@ func (s *Suite) repeat(t *testing.T, c Case, got Response) {
 	} else if strings.Contains(other, `"`) {
 		other = key // which cannot do without quotes
 	}
-	spelled := c.Body // with defaults
-	if o, isObject := s.stored(got).(object); isObject {
-		spelled = Encode(o)
+	spelled := c.Body
+	if o, isObject := stored.(object); isObject && !got.isMerge() {
+		spelled = Encode(o) // with defaults
 	}
 	for key, body := range map[string]string{key: c.Body, other: spelled} {
 		same(s.Expect(t, Case{Send: with(key), Body: body, Want: fmt.Sprint(got.StatusCode)}), got)
@@ -230,16 +220,12 @@ func (got Response) location() string {
 
 // stored returns what a read should show of a write that succeeded: the body with defaults of what it
 // leaves out or, after a merge-patch (RFC 7396), what was there before with the changes.
-func (s *Suite) stored(got Response) any {
+func (got Response) stored(before Response) any {
 	sent, documented := bodyValue(got.Request.Header, got.sent.Body), schemasOf(requestContent(got.route))
-	before, media := s.last[got.path], got.Request.Header.Get("Content-Type")
-	isMerge := strings.HasPrefix(media, "application/merge-patch+json")
-	switch {
-	case isMerge && before == nil: // to something unknown
-		return nil
-	case isMerge:
-		return merge(before, sent)
-	case got.route.Method == http.MethodPatch: // which has no defaults
+	if got.isMerge() && before.StatusCode == http.StatusOK {
+		return merge(before.value, sent)
+	}
+	if got.route.Method == http.MethodPatch { // which has no defaults
 		return sent
 	}
 	each("", sent, func(place string, v any) {
@@ -253,6 +239,11 @@ func (s *Suite) stored(got Response) any {
 		}
 	})
 	return sent
+}
+
+// isMerge reports whether a request had a merge-patch.
+func (got Response) isMerge() bool {
+	return strings.HasPrefix(got.Request.Header.Get("Content-Type"), "application/merge-patch+json")
 }
 
 // merge returns a JSON value after a merge-patch. What the patch removes is null.
@@ -270,36 +261,21 @@ func merge(v, patch any) any {
 	return merged
 }
 
-// checkShown checks that a success shows what the last write there must have stored, and that another
-// body has another ETag.
-func (s *Suite) checkShown(t *testing.T, got Response) {
-	t.Helper()
-	if tag := got.Header.Get("ETag"); got.route.Method == http.MethodGet {
-		changed := s.differs(got.Request.URL.String()+tag, got.Body)
-		got.Assert(t, tag == "" || !changed, "ETag: got %s, which another body had, want another", tag)
-		s.last[got.path] = got.value
-	} else {
-		s.writes, s.written, s.want = s.writes+1, got, s.stored(got)
-		clear(s.last)
-	}
-	sent := s.written
-	isThere := sent.Response != nil && (got.path == sent.path || got.path == sent.location())
-	_, isText := s.want.(string)
-	if !isThere || reflect.TypeOf(got.value) != reflect.TypeOf(s.want) {
+// shows checks that a success shows what a write that succeeded must have stored.
+func (got Response) shows(t *testing.T, written Response, stored any) {
+	if got.StatusCode >= 300 || written.StatusCode >= 300 || reflect.TypeOf(got.value) != reflect.TypeOf(stored) {
 		return
 	}
-	sentAs, media := sent.Request.Header.Get("Content-Type"), got.Header.Get("Content-Type")
-	if isText && sentAs != media {
-		other := got.content().Get(sentAs) == nil
-		got.promise(t, "media type", other, "got %s, want %s as it was sent", media, sentAs)
+	sentAs, media := written.Request.Header.Get("Content-Type"), got.Header.Get("Content-Type")
+	if _, isText := stored.(string); isText && sentAs != media {
+		got.promise(t, "media type", got.content().Get(sentAs) == nil, "got %s, want %s as it was sent", media, sentAs)
 		return
 	}
-	documented := schemasOf(requestContent(sent.route))
-	shown := schemasOf(got.content())
-	if strings.HasPrefix(sentAs, "application/merge-patch+json") {
+	documented, shown := schemasOf(requestContent(written.route)), schemasOf(got.content())
+	if written.isMerge() {
 		documented = shown // what the patch does not have stays as it was
 	}
-	shown.compare("", s.want, got.value, func(place string, want, v any) {
+	shown.compare("", stored, got.value, func(place string, want, v any) {
 		parts := documented[place]
 		if parts == nil || parts[0].ReadOnly || parts[0].WriteOnly {
 			return

@@ -59,8 +59,7 @@ func each(place string, v any, visit func(place string, v any)) {
 	}
 }
 
-// schemas are the schemas of a value and of those within, by place. A place has several if they
-// are combined, as with allOf.
+// schemas are the schemas of a value and of those within, by place: several, if they are combined as with allOf.
 type schemas map[string][]*openapi3.Schema
 
 // add adds a schema and those within it, unless it is within itself.
@@ -95,16 +94,18 @@ func (all schemas) compare(place string, want, got any, report func(place string
 	wantList, _ := want.([]any)
 	gotList, _ := got.([]any)
 	switch {
-	case isObject && isToo && isMap:
-		names := maps.Clone(wantObject)
-		maps.Copy(names, gotObject)
-		for name := range names {
-			all.compare(place, wantObject[name], gotObject[name], report)
-		}
 	case isObject && isToo:
-		for name, v := range wantObject {
-			if inner := place + "." + name; all[inner] != nil {
-				all.compare(inner, v, gotObject[name], report)
+		names := maps.Clone(wantObject)
+		if isMap {
+			maps.Copy(names, gotObject)
+		}
+		for name := range names {
+			inner := place + "." + name
+			if isMap {
+				inner = place
+			}
+			if all[inner] != nil {
+				all.compare(inner, wantObject[name], gotObject[name], report)
 			}
 		}
 	case len(wantList) > 0 && len(wantList) == len(gotList):
@@ -155,9 +156,9 @@ var Long = strings.Repeat(odd, 100)
 // candidates are JSON values of all types.
 var candidates = []string{
 	`"lost"`, `"LOST"`, `"+5"`, `"05"`, `"５"`, `"1/2"`, `"T"`, Encode(odd), `"a\u0000b"`, `""`,
-	`5`, `1`, `0`, `-1`, `7.5`, `7.0`, `1e2`, `1e300`, `2147483647`, `-2147483648`, `2147483648`, `9007199254740993`,
-	`9223372036854775807`, `-9223372036854775808`, `9223372036854775808`, `true`, `false`, `[]`, `{}`, `null`,
-	`"2026-11-21T10:00:00.123456-23:30"`,
+	`5`, `1`, `0`, `-1`, `7.5`, `0.29`, `1.15`, `4.35`, `7.0`, `1e2`, `1e300`, `2147483647`, `-2147483648`, `2147483648`,
+	`9007199254740993`, `9223372036854775807`, `-9223372036854775808`, `9223372036854775808`, `true`, `false`, `[]`, `{}`,
+	`null`, `"2026-11-21T10:00:00.123456-23:30"`, Encode(Long),
 }
 
 // valuesOf returns JSON values that are valid for a schema, and others that are not. If it does not know the
@@ -195,7 +196,7 @@ func valuesOf(s *openapi3.Schema, around ...*openapi3.Schema) (good, bad []strin
 	for _, text := range all {
 		if !isValid(s, text) {
 			bad = append(bad, text)
-		} else if known && text != "null" {
+		} else if known {
 			good = append(good, text)
 		}
 	}
@@ -244,20 +245,6 @@ func limits(s *openapi3.Schema) (last, next []string) {
 			last, next = append(last, what+Encode(limit)), append(next, what+Encode(limit+step))
 		}
 	}
-	for _, hundredths := range []string{"0.29", "1.15", "4.35"} { // whose floats are a bit less or more
-		if s.MultipleOf != nil && isValid(s, hundredths) {
-			last = append(last, " value "+hundredths)
-		}
-	}
-	entry := s.AdditionalProperties.Schema
-	for what, wanted := range map[string]bool{
-		" time with an offset and a fraction": s.Format == "date-time", " null": s.Nullable,
-		" entry": entry != nil, " null in it": entry != nil && entry.Value.Nullable,
-	} {
-		if wanted {
-			last = append(last, what)
-		}
-	}
 	return last, next
 }
 
@@ -274,29 +261,4 @@ func isValid(s *openapi3.Schema, text string) bool {
 		}
 	}
 	return s.VisitJSON(v) == nil
-}
-
-// invalidTexts returns what is not valid for a parameter that is no object: a text, or several if it is a list.
-func invalidTexts(s *openapi3.Schema) (all [][]string) {
-	if s.Type.Is("object") {
-		return nil
-	}
-	if s.Type.Is("array") {
-		all = invalidTexts(s.Items.Value)
-		if s.MaxItems != nil {
-			all = append(all, slices.Repeat([]string{fmt.Sprint(exampleOf(s.Items.Value))}, int(*s.MaxItems)+1))
-		}
-		return all
-	}
-	_, bad := valuesOf(s)
-	for _, v := range bad {
-		text, isText := Decode(v).(string)
-		if !isText {
-			text = v
-		}
-		if !s.Type.Is("string") || !isValid(s, Encode(text)) {
-			all = append(all, []string{text})
-		}
-	}
-	return all
 }
