@@ -58,7 +58,6 @@ func newSuite(url, address string, s *contract.Suite) *contract.Suite {
 
 // storeSuite serves the store at an address until the test ends, with keys of each kind, all of one name.
 func storeSuite(t *testing.T, address string) *contract.Suite {
-	t.Helper()
 	st := program.Open(t, address)
 	token := func(readOnly bool, lifetime time.Duration) string {
 		k, token, err := keys.New(service.KeyPrefix, "test", readOnly, time.Now().Add(-time.Hour), lifetime)
@@ -71,27 +70,17 @@ func storeSuite(t *testing.T, address string) *contract.Suite {
 		Key: token(false, 0), OtherKey: token(false, 0),
 		ReadOnlyKey: token(true, 0), ExpiredKey: token(false, time.Minute), RevokedKey: token(false, 0),
 	})
-	if _, err := st.RevokeKey(t.Context(), strings.Split(s.RevokedKey, "_")[1], time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	example.Must(st.RevokeKey(t.Context(), strings.Split(s.RevokedKey, "_")[1], time.Now()))
 	return s
 }
 
 // serve serves a store as the program does, until the test ends, and returns the address.
 func serve(t *testing.T, st store.Store) string {
-	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	h := program.NewHandler(st, log)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv, err := server.New(server.Options{
+	h, l := program.NewHandler(st, log), example.Must(net.Listen("tcp", "127.0.0.1:0"))
+	srv := example.Must(server.New(server.Options{
 		Handler: h, Stopping: h.Stopping, Listeners: []net.Listener{l}, Logger: log,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	go store.Background(t.Context(), st, log) // does what a 202 has promised
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Run(t.Context()) }()
