@@ -187,7 +187,7 @@ func (s *Suite) bodies(t *testing.T) {
 		accept := "Accept: " + regexp.QuoteMeta(strings.Join(slices.Sorted(maps.Keys(content)), ", "))
 		long, spaces := strings.Repeat("x", 300), strings.Repeat(" ", s.MaxBody+1)
 		for _, media := range []string{
-			"", "text/\tplain" + long, "application/json;;", "application/vnd.api+json", "application/json\nContent-Type: text/plain",
+			"", "text/\tplain" + long, "application/json;;", "application/a+json", "application/json\nContent-Type: text/plain",
 		} {
 			unsupported("\nContent-Type: "+media, whole, accept)
 		}

@@ -75,7 +75,8 @@ func (s *Suite) write(t *testing.T, c Case, r *routers.Route) Response {
 	rows, _ := s.rows(t, list, start)
 	takes := func(header string) bool { return !strings.HasPrefix(c.Want, "4") && parameter(r, header) != nil }
 	tag := before.Header.Get("ETag")
-	conditional, repeatable, isNew := takes("If-Match") && tag != "", takes("Idempotency-Key"), !keyLine.MatchString(c.Send)
+	isNew := !keyLine.MatchString(c.Send)
+	conditional, repeatable := takes("If-Match") && tag != "", takes("Idempotency-Key")
 	if repeatable && isNew {
 		c = c.with("Idempotency-Key: " + newKey())
 	}
@@ -144,9 +145,8 @@ func (s *Suite) write(t *testing.T, c Case, r *routers.Route) Response {
 
 // job waits at most 10 s until what a 202 names ends: until a property has a value that x-final of its schema lists.
 func (s *Suite) job(t *testing.T, got Response) {
-	var now Response
-	ended := false
-	for deadline := time.Now().Add(10 * time.Second); !ended && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	now, ended := got, false
+	for start := time.Now(); !ended && time.Since(start) < 10*time.Second; time.Sleep(50 * time.Millisecond) {
 		now = s.send(t, Case{Send: "GET " + got.location() + "\n" + bearer(s.Key)})
 		documented := schemasOf(now.content())
 		each("", now.value, func(place string, v any) {
