@@ -156,10 +156,10 @@ func (s *Suite) want(t *testing.T, name, what string) {
 // coverage tests that every response, header and property that a client can cause has been seen, and each parameter
 // and property sent up to its limits. TestSocket causes the 408.
 func (s *Suite) coverage(t *testing.T) {
-	table := "only cases test: filters together, writes at once without an Idempotency-Key, keys of refused requests, of two\n" +
-		"operations, of long ago or in another case, what a body leaves out, bodies other than JSON, the order of elements in\n" +
-		"a property, headers and properties that the document lacks, jobs that are missing for a while, and what a write\n" +
-		"changes elsewhere; tested of each operation:"
+	table := "only cases test: filters together, writes at once without an Idempotency-Key, keys of refused requests,\n" +
+		"of two operations, of long ago or in another case, what a body leaves out, bodies other than JSON, the order\n" +
+		"in a property, headers and properties that the document lacks, jobs that are missing for a while, and what\n" +
+		"a write changes elsewhere; tested of each operation:"
 	for _, r := range s.operations {
 		id := r.Operation.OperationID
 		lacks := func(p *openapi3.Parameter) bool {
