@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"example.com/petstore/internal/example"
 )
 
@@ -84,13 +86,6 @@ var importers = map[string][]string{
 
 func exists(pattern string) bool { return len(example.Must(fs.Glob(root, path.Clean(pattern)))) > 0 }
 
-func assert(t *testing.T, ok bool, format string, args ...any) {
-	t.Helper()
-	if !ok {
-		t.Errorf(format, args...)
-	}
-}
-
 // TestImports checks importers. The library in engine/ imports nothing of the service, not even in its
 // tests, and has no word about pets but the path of the module.
 func TestImports(t *testing.T) {
@@ -103,20 +98,20 @@ func TestImports(t *testing.T) {
 			text = strings.ReplaceAll(text, module, "")
 		}
 		found := word.FindString(strings.ReplaceAll(text, module+"/engine", ""))
-		assert(t, found == "", "%s: got %q, want nothing about pets in the library", file, found)
+		assert.Empty(t, found, "%s: about pets, in the library", file)
 	}
-	assert(t, len(library) > 0, "got no file of the library")
+	assert.NotEmpty(t, library, "files of the library")
 	for file, text := range product() {
 		parsed := example.Must(parser.ParseFile(token.NewFileSet(), file, text, parser.ImportsOnly))
 		for _, spec := range parsed.Imports {
 			name := strings.TrimPrefix(strings.Trim(spec.Path.Value, `"`), module+"/")
 			isStandard := !strings.Contains(strings.Split(name, "/")[0], ".")
-			assert(t, isStandard || !below(file, "internal/pets"),
-				"%s imports %s: the domain imports only the standard library", file, name)
+			mayImport := isStandard || !below(file, "internal/pets")
+			assert.True(t, mayImport, "%s imports %s: the domain imports only the standard library", file, name)
 			for restricted, dirs := range importers {
-				mayImport := slices.ContainsFunc(dirs, func(dir string) bool { return below(file, dir) })
-				assert(t, mayImport || below(file, restricted) || !below(name, restricted),
-					"%s imports %s: importers does not list it", file, name)
+				mayImport := slices.ContainsFunc(dirs, func(dir string) bool { return below(file, dir) }) ||
+					below(file, restricted) || !below(name, restricted)
+				assert.True(t, mayImport, "%s imports %s: importers does not list it", file, name)
 			}
 		}
 	}
@@ -131,7 +126,7 @@ func TestProperties(t *testing.T) {
 	property := regexp.MustCompile(`(?i)category_?id|pets\.(Sold|Status)`)
 	for file, text := range matching(`_test\.go$|/testdata/|^internal/(example|proof|store/storetest)/.*\.(go|sh)$`) {
 		found := property.FindString(text)
-		assert(t, found == "" || strings.Contains(page, "`"+file+"`"),
-			"%s: got %q, want no property of a pet in a test that COPY.md does not name", file, found)
+		ok := found == "" || strings.Contains(page, "`"+file+"`")
+		assert.True(t, ok, "%s: got %q, want no property of a pet in a test that COPY.md does not name", file, found)
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/proof/program"
@@ -28,7 +31,7 @@ func TestClients(t *testing.T) {
 		sent := regexp.MustCompile(`(?i)\b` + capital.ReplaceAllString(property, "_?$0") + `"?[:=(]`)
 		for _, program := range programs {
 			isProgram := strings.Contains(program, "PETSTORE_KEY")
-			assert(t, !isProgram || sent.MatchString(program), "CLIENTS.md: got no %s in %s", property, program)
+			assert.True(t, !isProgram || sent.MatchString(program), "CLIENTS.md: got no %s in %s", property, program)
 		}
 	}
 }
@@ -75,10 +78,10 @@ func TestPages(t *testing.T) {
 		for page, text := range pages {
 			for _, m := range regexp.MustCompile(c.pattern).FindAllStringSubmatch(text, -1) {
 				found++
-				assert(t, c.exists(page, m[1]), "%s: there is no %s %s", page, c.kind, m[1])
+				assert.True(t, c.exists(page, m[1]), "%s: there is no %s %s", page, c.kind, m[1])
 			}
 		}
-		assert(t, found > 0, "pages: got no %s that matches %s", c.kind, c.pattern)
+		assert.Positive(t, found, "pages: a %s that matches %s", c.kind, c.pattern)
 	}
 }
 
@@ -109,12 +112,12 @@ func TestReadme(t *testing.T) {
 		for method, o := range item.Operations() {
 			deprecated := map[bool]string{true: ", deprecated[^|]*"}[o.Deprecated]
 			row := fmt.Sprintf("\n\\| `%s`%s \\| `%s %s[?` ]", o.OperationID, deprecated, method, regexp.QuoteMeta(path))
-			assert(t, regexp.MustCompile(row).MatchString(page), "README.md: got no row of an operation that matches %q", row)
+			assert.True(t, regexp.MustCompile(row).MatchString(page), "README.md: got no row of an operation that matches %q", row)
 			count++
 		}
 	}
 	rows := regexp.MustCompile("\n\\| `\\w+`[^|]* \\| `[A-Z]+ /").FindAllString(page, -1)
-	assert(t, len(rows) == count, "README.md: got the operations %q, want %d", rows, count)
+	assert.Len(t, rows, count, "README.md: operations")
 
 	s := httptest.NewServer(program.NewHandler(memory.New(), nil))
 	defer s.Close()
@@ -125,7 +128,7 @@ func TestReadme(t *testing.T) {
 			method = http.MethodPost
 		}
 		status, got, err := program.Send(t.Context(), s.Client(), method, s.URL+m[3], m[2])
-		assert(t, err == nil && status < 300, "README.md: %s: got %d %s, error %v", m[0], status, got, err)
+		assert.True(t, err == nil && status < 300, "README.md: %s: got %d %s, error %v", m[0], status, got, err)
 	}
 }
 
@@ -133,9 +136,7 @@ func TestReadme(t *testing.T) {
 func number(t *testing.T, file, pattern string) int {
 	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(text(file))
-	if m == nil && !removed(file) {
-		t.Fatalf("%s: got nothing that matches %s", file, pattern)
-	}
+	require.True(t, m != nil || removed(file), "%s: got nothing that matches %s", file, pattern)
 	n, _ := strconv.Atoi(strings.Join(m[min(1, len(m)):], ""))
 	return n
 }
@@ -183,18 +184,18 @@ func TestLimits(t *testing.T) {
 		{nginx, fmt.Sprintf("proxy_read_timeout %vs;", seconds+7)},
 	} {
 		ok := strings.Contains(text(c.file), c.want) || removed(c.file)
-		assert(t, ok, "%s: got no %q, want the limit of the service", c.file, c.want)
+		assert.True(t, ok, "%s: got no %q, want the limit of the service", c.file, c.want)
 	}
 	id := example.OpenAPI().Components.Schemas["Pet"].Value.Properties["id"].Value
 	ok := !id.Type.Is("integer") || id.Max != nil && *id.Max == pets.MaxID
-	assert(t, ok, "openapi.yaml: got another maximum of id, want %d", pets.MaxID)
+	assert.True(t, ok, "openapi.yaml: got another maximum of id, want %d", pets.MaxID)
 	for file, afterDrain := range map[string]int{
 		unit:    number(t, unit, `TimeoutStopSec=(\d+)s`) - drain,
 		compose: number(t, compose, `stop_grace_period: (\d+)s`) - drain,
 		pod:     number(t, pod, `terminationGracePeriodSeconds: (\d+)`) - number(t, pod, `_DRAIN\s+value: (\d+)s`),
 	} {
 		ok := afterDrain > stop || removed(file)
-		assert(t, ok, "%s: got %d s to stop after the drain, want more than %d", file, afterDrain, stop)
+		assert.True(t, ok, "%s: got %d s to stop after the drain, want more than %d", file, afterDrain, stop)
 	}
 }
 
@@ -202,6 +203,5 @@ func TestLimits(t *testing.T) {
 func TestLimitsOfValues(t *testing.T) {
 	limit := regexp.MustCompile(`pattern: .*|(multipleOf|(exclusive)?[Mm](ax|in)(imum|Items|Length|Properties)): *[^,}\n]+`)
 	got := strings.Join(limit.FindAllString(text("openapi.yaml"), -1), "\n") + "\n"
-	ok := got == text("internal/limits.txt")
-	assert(t, ok, "openapi.yaml has other limits than limits.txt; if that is meant, write there:\n%s", got)
+	assert.Equal(t, text("internal/limits.txt"), got, "limits.txt, and the limits of openapi.yaml")
 }
