@@ -5,7 +5,7 @@
 //
 // Cases sends requests that only the service's author knows. check.go checks each response by itself, and
 // effects.go a write by what can be read before and after it. document.go, access.go and lists.go test what
-// can be read from the document. coverage.go names what no case has sent or seen, and prints what was
+// can be read from the document. coverage.go names what no case has seen, and prints what was
 // tested and what was not. A failure has the line of the check, and the request.
 //
 // A GET with the parameter "limit" is a list: of objects in an array or in the one array of an envelope. The next

@@ -100,7 +100,8 @@ func jsonBody(content openapi3.Content) (media string, s *openapi3.Schema) {
 	return "", openapi3.NewSchema()
 }
 
-// parameters tests that each operation refuses invalid texts, and too many of them.
+// parameters tests that each operation refuses invalid texts, and too many of them, and that it accepts those of an
+// enum and at a limit.
 func (s *Suite) parameters(t *testing.T) {
 	for _, r := range s.operations {
 		for _, p := range parameters(r) {
@@ -111,13 +112,25 @@ func (s *Suite) parameters(t *testing.T) {
 			refuse := func(says string, texts ...string) {
 				s.Try(t, Case{Send: request(r, p.Name, texts...), Want: "400 invalid_parameter", Says: says})
 			}
+			last, next := limits(schema)
 			if schema.Type.Is("array") {
-				if most := schema.MaxItems; most != nil {
-					refuse(p.Name, slices.Repeat([]string{fmt.Sprint(exampleOf(schema.Items.Value))}, int(*most)+1)...)
+				for _, v := range next {
+					refuse(p.Name, texts(v)...)
 				}
 				schema = schema.Items.Value
 			} else if !inPath {
 				refuse(p.Name+" once", exampleText(p), exampleText(p))
+			}
+			for _, v := range schema.Enum {
+				last = append(last, Encode(v))
+			}
+			l, _ := listOf(r)
+			for _, v := range last {
+				if r.Method == http.MethodGet && !inPath && p.Name != l.cursor { // which may be opaque
+					got := s.Try(t, Case{Send: request(r, p.Name, texts(v)...)})
+					ok := got.StatusCode < 400 || got.StatusCode == http.StatusNotFound
+					got.Assert(t, ok, "got %.200s, want no such status", got.Body)
+				}
 			}
 			_, bad := valuesOf(schema)
 			for _, v := range bad {
@@ -132,6 +145,18 @@ func (s *Suite) parameters(t *testing.T) {
 			}
 		}
 	}
+}
+
+// texts returns the texts of a parameter that has a JSON value: several, if it is an array.
+func texts(value string) (all []string) {
+	list, isList := Decode(value).([]any)
+	if !isList {
+		list = []any{Decode(value)}
+	}
+	for _, v := range list {
+		all = append(all, fmt.Sprint(v))
+	}
+	return all
 }
 
 // BodyOf returns a JSON body with properties such as `"title":"Emma"`, and examples of others that are required.

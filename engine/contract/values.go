@@ -172,25 +172,7 @@ func valuesOf(s *openapi3.Schema, around ...*openapi3.Schema) (good, bad []strin
 		}
 	}
 	last, next := limits(s)
-	for _, limit := range append(last, next...) {
-		what, size, _ := strings.Cut(limit[1:], " ")
-		n, _ := strconv.Atoi(size)
-		switch what {
-		case "value":
-			all = append(all, size)
-		case "length":
-			all = append(all, Encode(strings.Repeat("x", n)))
-		case "items":
-			list, _ := s.Example.([]any)
-			all = append(all, Encode(slices.Repeat(append(list, s.Items.Value.Example)[:1], n)))
-		case "properties":
-			entries := object{}
-			for i := range n {
-				entries[fmt.Sprint("x", i)] = cmp.Or(s.AdditionalProperties.Schema, s.NewRef()).Value.Example
-			}
-			all = append(all, Encode(entries))
-		}
-	}
+	all = slices.Concat(all, last, next)
 	known := s.Type.Is("integer") || s.Type.Is("array") || s.Type.Is("number") && s.Max != nil ||
 		s.Type.Is("string") && (s.Format == "" || s.Format == "date-time")
 	for _, text := range all {
@@ -228,11 +210,20 @@ func valuesOf(s *openapi3.Schema, around ...*openapi3.Schema) (good, bad []strin
 
 const longestText = 64 << 10 // no body that the edge accepts by default has one
 
-// limits returns the last size within each limit, and the next, unless no request can have that.
+// limits returns the last JSON value within each limit, and the next, unless no request can have that.
 func limits(s *openapi3.Schema) (last, next []string) {
 	keywords, _ := Decode(Encode(s)).(object)
-	for what, size := range map[string]string{
-		" items ": "Items", " length ": "Length", " properties ": "Properties", " value ": "imum",
+	for size, of := range map[string]func(n float64) any{
+		"imum":   func(n float64) any { return n },
+		"Length": func(n float64) any { return strings.Repeat("x", int(n)) },
+		"Items":  func(n float64) any { return slices.Repeat([]any{exampleOf(s.Items.Value)}, int(n)) },
+		"Properties": func(n float64) any {
+			entries := object{}
+			for i := range int(n) {
+				entries[fmt.Sprint("x", i)] = exampleOf(cmp.Or(s.AdditionalProperties.Schema, s.NewRef()).Value)
+			}
+			return entries
+		},
 	} {
 		for bound, step := range map[string]float64{"min": -1, "max": 1} {
 			limit, err := strconv.ParseFloat(fmt.Sprint(keywords[bound+size]), 64)
@@ -242,7 +233,7 @@ func limits(s *openapi3.Schema) (last, next []string) {
 			if keywords["exclusiveM"+bound[1:]+size] == true {
 				limit -= step
 			}
-			last, next = append(last, what+Encode(limit)), append(next, what+Encode(limit+step))
+			last, next = append(last, Encode(of(limit))), append(next, Encode(of(limit+step)))
 		}
 	}
 	return last, next

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"bytes"
 	"errors"
 	"log/slog"
 	"net"
@@ -10,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"example.com/petstore/engine/contract"
 	"example.com/petstore/engine/keys"
@@ -61,9 +63,7 @@ func storeSuite(t *testing.T, address string) *contract.Suite {
 	st := program.Open(t, address)
 	token := func(readOnly bool, lifetime time.Duration) string {
 		k, token, err := keys.New(service.KeyPrefix, "test", readOnly, time.Now().Add(-time.Hour), lifetime)
-		if err := errors.Join(err, st.CreateKey(t.Context(), k)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(err, st.CreateKey(t.Context(), k)))
 		return token
 	}
 	s := newSuite(serve(t, st)+example.Base(), example.Base(), &contract.Suite{
@@ -84,27 +84,21 @@ func serve(t *testing.T, st store.Store) string {
 	go store.Background(t.Context(), st, log) // does what a 202 has promised
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Run(t.Context()) }()
-	t.Cleanup(func() {
-		if err := <-ended; err != nil {
-			t.Errorf("Run: got error %v, want none", err)
-		}
-	})
+	t.Cleanup(func() { assert.NoError(t, <-ended) })
 	return "http://" + l.Addr().String()
 }
 
 // TestDocument fails if gen/ is of another document, or if an operation still exists
 // after its sunset date.
 func TestDocument(t *testing.T) {
-	document, err := os.ReadFile("../../../openapi.yaml")
-	if err != nil || !bytes.Equal(document, gen.Document) {
-		t.Errorf("gen/api/openapi.yaml: got a text other than openapi.yaml (%v); run make generate", err)
-	}
+	document := string(example.Must(os.ReadFile("../../../openapi.yaml")))
+	assert.Equal(t, document, string(gen.Document), "gen/api/openapi.yaml; run make generate")
 	for _, item := range example.OpenAPI().Paths.Map() {
 		for _, o := range item.Operations() {
 			text, _ := o.Extensions["x-sunset"].(string)
-			if sunset, err := time.Parse(time.DateOnly, text); err == nil && o.Deprecated && time.Now().After(sunset) {
-				t.Errorf("%s: got the x-sunset %v, want one in the future, or the operation removed", o.OperationID, sunset)
-			}
+			sunset, err := time.Parse(time.DateOnly, text)
+			exists := err != nil || !o.Deprecated || time.Now().Before(sunset)
+			assert.True(t, exists, "%s: got the x-sunset %v, want one in the future, or the operation removed", o.OperationID, sunset)
 		}
 	}
 }

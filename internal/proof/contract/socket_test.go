@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"example.com/petstore/engine/contract"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
@@ -64,9 +66,7 @@ func TestSocket(t *testing.T) {
 				times = 20
 			}
 			for range times {
-				if got := talk(addr, c.send, c.half); got != c.want {
-					t.Errorf("%.200q: got %q, want %s", c.send, got, c.want)
-				}
+				assert.Equal(t, c.want, talk(addr, c.send, c.half), "%.200q", c.send)
 			}
 		})
 	}
