@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"testing"
 
@@ -152,7 +151,6 @@ func (s *Suite) coverage(t *testing.T) {
 			table += ";"
 		}
 		s.wantShown(t, r)
-		s.wantLimits(t, r)
 	}
 	for name := range s.Unpromised {
 		s.Assert(t, s.seen[name+" exempt"], "%s: want no reason in Unpromised, since it is so", name)
@@ -194,24 +192,6 @@ func (s *Suite) wantShown(t *testing.T, r *routers.Route) {
 					}
 				}
 			}
-		}
-	}
-}
-
-// wantLimits tests that a change has the limits of what creates it.
-func (s *Suite) wantLimits(t *testing.T, r *routers.Route) {
-	created := schemas{}
-	for _, creates := range s.operations {
-		if creates.Method == http.MethodPost && creates.Path == path.Dir(r.Path) {
-			created = schemasOf(requestContent(creates))
-		}
-	}
-	for place, combined := range schemasOf(requestContent(r)) {
-		if place != "" && created[place] != nil {
-			own, _ := limits(combined[0])
-			last, _ := limits(created[place][0])
-			last = slices.DeleteFunc(last, func(limit string) bool { return slices.Contains(own, limit) })
-			s.Assert(t, len(last) == 0, "%s%s: got no limit at %.50q, want that of what creates it", r.Operation.OperationID, place, last)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -112,32 +113,34 @@ func (s *Suite) parameters(t *testing.T) {
 			refuse := func(says string, texts ...string) {
 				s.Try(t, Case{Send: request(r, p.Name, texts...), Want: "400 invalid_parameter", Says: says})
 			}
-			last, next := limits(schema)
-			if schema.Type.Is("array") {
-				for _, v := range next {
-					refuse(p.Name, texts(v)...)
-				}
-				schema = schema.Items.Value
-			} else if !inPath {
-				refuse(p.Name+" once", exampleText(p), exampleText(p))
-			}
-			for _, v := range schema.Enum {
-				last = append(last, Encode(v))
-			}
 			l, _ := listOf(r)
-			for _, v := range last {
+			accept := func(texts ...string) {
 				if r.Method == http.MethodGet && !inPath && p.Name != l.cursor { // which may be opaque
-					got := s.Try(t, Case{Send: request(r, p.Name, texts(v)...)})
+					got := s.Try(t, Case{Send: request(r, p.Name, texts...)})
 					ok := got.StatusCode < 400 || got.StatusCode == http.StatusNotFound
 					got.Assert(t, ok, "got %.200s, want no such status", got.Body)
 				}
 			}
+			if most := schema.MaxItems; schema.Type.Is("array") {
+				schema = schema.Items.Value
+				if most != nil {
+					many := slices.Repeat([]string{fmt.Sprint(exampleOf(schema))}, int(*most)+1)
+					refuse(p.Name, many...)
+					accept(many[1:]...)
+				}
+			} else if !inPath {
+				refuse(p.Name+" once", exampleText(p), exampleText(p))
+			}
+			last, _ := limits(schema)
+			for _, v := range schema.Enum {
+				last = append(last, Encode(v))
+			}
+			for _, v := range last {
+				accept(textOf(v))
+			}
 			_, bad := valuesOf(schema)
 			for _, v := range bad {
-				text, isText := Decode(v).(string)
-				if !isText {
-					text = v
-				}
+				text := textOf(v)
 				byGateway := inPath && (text == "" || strings.Contains(text, "\x00")) // which refuses it
 				if !byGateway && (!schema.Type.Is("string") || !isValid(schema, Encode(text))) {
 					refuse(p.Name, text)
@@ -147,16 +150,12 @@ func (s *Suite) parameters(t *testing.T) {
 	}
 }
 
-// texts returns the texts of a parameter that has a JSON value: several, if it is an array.
-func texts(value string) (all []string) {
-	list, isList := Decode(value).([]any)
-	if !isList {
-		list = []any{Decode(value)}
+// textOf returns the text of a parameter that has a JSON value.
+func textOf(value string) string {
+	if text, isText := Decode(value).(string); isText {
+		return text
 	}
-	for _, v := range list {
-		all = append(all, fmt.Sprint(v))
-	}
-	return all
+	return value
 }
 
 // BodyOf returns a JSON body with properties such as `"title":"Emma"`, and examples of others that are required.
@@ -189,7 +188,8 @@ func branches(s *openapi3.Schema) (all []*openapi3.Schema) {
 	return append(all, whole)
 }
 
-// bodies tests of every operation which bodies it refuses, and that it accepts most valid values of properties.
+// bodies tests of every operation which bodies it refuses, and that it accepts most valid values of properties. A
+// change has the limits of the create.
 func (s *Suite) bodies(t *testing.T) {
 	for _, r := range s.operations {
 		content, send := requestContent(r), request(r, "")
@@ -197,6 +197,7 @@ func (s *Suite) bodies(t *testing.T) {
 			continue
 		}
 		isJSON, schema := jsonBody(content)
+		_, target, _ := Case{Send: send}.target()
 		whole, sent, accepted := BodyOf(schema), 0, 0 // valid values
 		refuse := func(media, body, says string) {
 			s.Try(t, Case{Send: send + "\nContent-Type: " + media, Body: body, Want: "400 invalid_body", Says: says})
@@ -223,6 +224,10 @@ func (s *Suite) bodies(t *testing.T) {
 		s.Try(t, Case{Send: malformed, Body: spaces, Want: "400 invalid_parameter"})
 		s.Try(t, Case{Send: send + noType, Body: spaces, Want: "413 payload_too_large"})
 		unsupported(noType, "{", accept)
+		created := &openapi3.Schema{} // by which a change has limits
+		if creates, _ := s.route(Case{Send: "POST " + path.Dir(target)}); creates != nil {
+			_, created = jsonBody(requestContent(creates))
+		}
 		for _, object := range branches(schema) {
 			if !object.Type.Is("object") {
 				continue
@@ -243,6 +248,10 @@ func (s *Suite) bodies(t *testing.T) {
 					says = "" // of a branch that nobody knows
 				}
 				good, bad := valuesOf(p.Value)
+				if p := created.Properties[name]; p != nil {
+					_, next := limits(p.Value)
+					bad = append(bad, next...)
+				}
 				for _, v := range bad {
 					refuse(isJSON, BodyOf(object, Encode(name)+":"+v), says)
 				}

@@ -4,6 +4,7 @@ package contract
 
 import (
 	"fmt"
+	"path"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -29,7 +30,6 @@ func cases(t *testing.T, s *contract.Suite, address string) {
 	padded := body + strings.Repeat(" ", service.MaxBody-len(body))
 	for _, c := range []contract.Case{
 		// Lists.
-		{Send: "GET /v1/pets?after=0", Want: "200"},
 		{Send: "GET /v1/pets?after=9223372036854775807", Want: "200", Says: "[]", Header: "Link:"},
 		{Send: "GET /v1/pets?l%69mit=0", Want: "400 invalid_parameter", Says: "limit"},
 		{Send: "GET /v%31/pets?limit=0", Want: "400 invalid_parameter", Says: "limit"},
@@ -106,28 +106,16 @@ func cases(t *testing.T, s *contract.Suite, address string) {
 	t.Run("LongTexts", func(t *testing.T) { longTexts(t, s) })
 }
 
-// object is a JSON object, with numbers as written.
-type object = map[string]any
-
-// addPet creates a pet and returns its identifier.
-func addPet(t *testing.T, s *contract.Suite, body string) any {
-	t.Helper()
-	got := s.Expect(t, contract.Case{Send: "POST /v1/pets\nAuthorization: Bearer " + s.Key, Body: body, Want: "201"})
-	pet, _ := contract.Decode(got.Body).(object)
-	return pet["id"]
-}
-
 // create tests that the examples have the answers of the document.
 func create(t *testing.T, s *contract.Suite) {
 	content := s.Document.Paths.Value("/pets").Post.RequestBody.Value.Content["application/json"]
 	answers := s.Document.Paths.Value("/pets").Post.Responses.Status(201).Value.Content["application/json"]
 	for name, e := range content.Examples { // each has an answer of the same name
 		got := s.Try(t, contract.Case{Send: "POST /v1/pets", Body: contract.Encode(e.Value.Value), Want: "201"})
-		pet, _ := contract.Decode(got.Body).(object)
-		answer, _ := contract.Decode(contract.Encode(answers.Examples[name].Value.Value)).(object)
-		for p := range content.Schema.Value.Properties {
-			s.Assert(t, reflect.DeepEqual(pet[p], answer[p]), "example %s: %s: got %v, want %v", name, p, pet[p], answer[p])
-		}
+		pet, _ := contract.Decode(got.Body).(map[string]any)
+		answer, _ := contract.Decode(contract.Encode(answers.Examples[name].Value.Value)).(map[string]any)
+		answer["id"] = pet["id"]
+		s.Assert(t, reflect.DeepEqual(pet, answer), "example %s: got %v, want %v", name, pet, answer)
 		id := fmt.Sprint(pet["id"])
 		encoded := fmt.Sprintf("GET /v1/pets/%%%x%s", id[0], id[1:])
 		s.Try(t, contract.Case{Send: encoded, Want: "200", Same: got.Body})
@@ -137,11 +125,15 @@ func create(t *testing.T, s *contract.Suite) {
 // longTexts tests that a page ends with the pet that brings the texts to 32 KiB.
 func longTexts(t *testing.T, s *contract.Suite) {
 	const most = 32 << 10
-	next := fmt.Sprintf("/v1/pets?limit=100&after=%v", addPet(t, s, example.Body()))
+	add := func(body string) string {
+		got := s.Try(t, contract.Case{Send: "POST /v1/pets", Body: body, Want: "201"})
+		return path.Base(got.Header.Get("Location"))
+	}
+	next := "/v1/pets?limit=100&after=" + add(example.Body())
 	pages := [][]int{{most - 1, 100}, {most - 200, 199, 100}, {most}, {200, most - 200}}
 	for _, sizes := range pages {
 		for _, size := range sizes {
-			addPet(t, s, example.BodyNamed(example.LongText(size)))
+			add(example.BodyNamed(example.LongText(size)))
 		}
 	}
 	for i, sizes := range pages {

@@ -16,7 +16,6 @@ import (
 	"example.com/petstore/engine/contract"
 	"example.com/petstore/engine/keys"
 	"example.com/petstore/engine/server"
-	"example.com/petstore/gen"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/service"
@@ -86,19 +85,4 @@ func serve(t *testing.T, st store.Store) string {
 	go func() { ended <- srv.Run(t.Context()) }()
 	t.Cleanup(func() { assert.NoError(t, <-ended) })
 	return "http://" + l.Addr().String()
-}
-
-// TestDocument fails if gen/ is of another document, or if an operation still exists
-// after its sunset date.
-func TestDocument(t *testing.T) {
-	document := string(example.Must(os.ReadFile("../../../openapi.yaml")))
-	assert.Equal(t, document, string(gen.Document), "gen/api/openapi.yaml; run make generate")
-	for _, item := range example.OpenAPI().Paths.Map() {
-		for _, o := range item.Operations() {
-			text, _ := o.Extensions["x-sunset"].(string)
-			sunset, err := time.Parse(time.DateOnly, text)
-			exists := err != nil || !o.Deprecated || time.Now().Before(sunset)
-			assert.True(t, exists, "%s: got the x-sunset %v, want one in the future, or the operation removed", o.OperationID, sunset)
-		}
-	}
 }
