@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"example.com/petstore/internal/pets"
 )
 
@@ -12,12 +14,9 @@ import (
 // request may have been before an upgrade.
 func TestFingerprint(t *testing.T) {
 	const want = "c00a6757ac174a3fe2e26b0f2481be032a0c8ab698b4febc30baee95c00925d4"
-	if got := hex.EncodeToString(pets.NewPet{Name: "Frank", CategoryID: 1, Status: pets.Sold}.Fingerprint()); got != want {
-		t.Errorf("Fingerprint: got %s, want %s", got, want)
-	}
+	pet := pets.NewPet{Name: "Frank", CategoryID: 1, Status: pets.Sold}
+	assert.Equal(t, want, hex.EncodeToString(pet.Fingerprint()))
 	for field := range reflect.TypeFor[pets.NewPet]().Fields() {
-		if got := field.Tag.Get("json"); got != ",omitzero" { // every property is part of it
-			t.Errorf("NewPet.%s: got the tag json:%q, want \",omitzero\"", field.Name, got)
-		}
+		assert.Equal(t, ",omitzero", field.Tag.Get("json"), "NewPet.%s", field.Name) // every property is part of it
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
 	"example.com/petstore/internal/store/storetest"
@@ -38,9 +40,8 @@ func TestAllocations(t *testing.T) {
 				clear(w.Header())
 				h.ServeHTTP(w, r)
 			})
-			if got > want+tolerated || w.Code != http.StatusOK {
-				t.Errorf("GET %s from %s: got %d and %v allocations, want 200 and %v", target, kind, w.Code, got, want)
-			}
+			assert.LessOrEqual(t, got, want+tolerated, "GET %s from %s", target, kind)
+			assert.Equal(t, http.StatusOK, w.Code, "GET %s from %s", target, kind)
 		}
 	}
 }

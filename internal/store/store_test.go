@@ -4,15 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
 
 	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/fault"
@@ -53,12 +52,9 @@ func TestObserve(t *testing.T) {
 		if kind != "" {
 			want["store_failures_total get "+kind] = 1
 		}
-		if calls != 6 { // Ping, ForgetIdempotencyKeys, CreateKey, Keys, RevokeKey and RecordKeyUse
-			t.Errorf("got %v calls that were not measured, want the 6 that no request makes", calls)
-		}
-		if !maps.Equal(got, want) {
-			t.Errorf("%v: got %v, want %v", err, got, want)
-		}
+		assert.Equal(t, want, got, "metrics after %v", err)
+		// Ping, ForgetIdempotencyKeys, CreateKey, Keys, RevokeKey and RecordKeyUse.
+		assert.EqualValues(t, 6, calls, "calls that are not measured, because no request makes them")
 	}
 }
 
@@ -89,13 +85,9 @@ func TestForgetIdempotencyKeys(t *testing.T) {
 		for _, hour := range []int{1, 1, 1, 2, 2, 3, 4} { // a bubble begins at midnight
 			want = append(want, fmt.Sprintf("168h0m0s at 0%d:00:00", hour))
 		}
-		if !slices.Equal(s.calls, want) {
-			t.Errorf("got the calls %q, want %q", s.calls, want)
-		}
-		got := regexp.MustCompile(`WARN|keys=\d+`).FindAllString(log.String(), -1)
-		if want := []string{"keys=1001", "keys=1000", "WARN", "WARN"}; !slices.Equal(got, want) {
-			t.Errorf("log: got %q, want %q", got, want)
-		}
+		assert.Equal(t, want, s.calls, "calls")
+		logged := regexp.MustCompile(`WARN|keys=\d+`).FindAllString(log.String(), -1)
+		assert.Equal(t, []string{"keys=1001", "keys=1000", "WARN", "WARN"}, logged, "log")
 	})
 }
 
@@ -110,14 +102,16 @@ func TestAddress(t *testing.T) {
 		"sqlite:SECRET\n", "sqlite:\u0085SECRET", "postgres://pets:SECRET@db/pets\r", "memory:\n",
 	} {
 		var a address.Address
-		if err := a.Set(text); err == nil || a.Name != "" || strings.Contains(err.Error(), "SECRET") {
-			t.Errorf("Set(%q): got %+v, error %v, want one without the password", text, a, err)
-		}
+		err := a.Set(text)
+		assert.Error(t, err, "Set(%q)", text)
+		assert.NotContains(t, fmt.Sprint(err), "SECRET", "Set(%q)", text)
+		assert.Empty(t, a.Name, "Set(%q)", text)
 	}
 	for _, k := range address.Kinds {
 		var a address.Address
-		if err := a.Set(k.Default); err != nil || a.Name != k.Name || a.String() != k.Default || (a.Path() != "") != (k.Path != nil) {
-			t.Errorf("Set(%q): got %q, %q, %q, error %v, want the kind %s", k.Default, a.Name, a.Path(), &a, err, k.Name)
-		}
+		assert.NoError(t, a.Set(k.Default), "Set(%q)", k.Default)
+		assert.Equal(t, k.Name, a.Name, "Set(%q)", k.Default)
+		assert.Equal(t, k.Default, a.String(), "the address of %s", k.Name)
+		assert.Equal(t, k.Path != nil, a.Path() != "", "%s is a file", k.Name)
 	}
 }

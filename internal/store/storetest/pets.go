@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/fault"
 	"example.com/petstore/internal/example"
@@ -45,9 +48,7 @@ func wantRefused(t testing.TB, s store.Store, p pets.NewPet, key pets.Idempotenc
 	t.Helper()
 	pet, err := s.CreatePet(t.Context(), p, key)
 	dbtest.WantKind(t, fmt.Sprintf("CreatePet(%s, %v)", text(p), key), err, want)
-	if !equal(pet, pets.Pet{}) {
-		t.Errorf("CreatePet(%s, %v): got %s with the error, want no pet", text(p), key, text(pet))
-	}
+	assert.Zero(t, pet, "CreatePet(%s, %v): the pet with the error", text(p), key)
 }
 
 // testPets lists an empty store, and pets with gaps between their identifiers.
@@ -91,9 +92,8 @@ func wantList(t testing.TB, s store.Store, all []pets.Pet, q pets.ListQuery) {
 	more := len(want) > q.Limit
 	want = want[:min(q.Limit, len(want))]
 	got, err := s.Pets(t.Context(), q)
-	if err != nil || !slices.EqualFunc(got.Pets, want, equal) || got.More != more {
-		t.Errorf("Pets(%+v): got %s, error %v, want %s, more %v", q, text(got), err, text(want), more)
-	}
+	ok := err == nil && slices.EqualFunc(got.Pets, want, equal) && got.More == more
+	assert.True(t, ok, "Pets(%+v): got %s, error %v, want %s, more %v", q, text(got), err, text(want), more)
 }
 
 var mine = pets.IdempotencyKey{KeyID: "mine", Key: "k1"}
@@ -123,9 +123,9 @@ func testIdempotency(t *testing.T, f Factory) {
 			q.Limit = len(all)
 			wantList(t, s, all, q)
 		}
-		if got, err := s.CreatePet(t.Context(), first.NewPet, mine); err != nil || !equal(got, all[0]) {
-			t.Errorf("the same again: got %s, error %v, want %s", text(got), err, text(all[0]))
-		}
+		got, err := s.CreatePet(t.Context(), first.NewPet, mine)
+		assert.NoError(t, err, "the same again")
+		assert.Equal(t, text(all[0]), text(got), "the same again")
 		wantRefused(t, s, all[0].NewPet, mine, fault.IdempotencyKeyReused) // package pets tests each property
 		if !f.Kind.Volatile {
 			s = f.reopen(t, s)
@@ -136,9 +136,7 @@ func testIdempotency(t *testing.T, f Factory) {
 	}
 	f.Remove(t, s, first.ID)
 	wantRefused(t, s, first.NewPet, mine, fault.IdempotencyKeyReused)
-	if next := Create(t, s, example.Pet(), noKey); next.ID <= first.ID {
-		t.Errorf("another pet: got id %d, want one greater than %d", next.ID, first.ID)
-	}
+	assert.Greater(t, Create(t, s, example.Pet(), noKey).ID, first.ID, "the ID of another pet")
 }
 
 // testIdempotencyConcurrent creates different or equal pets with one key at once: one is stored. Test
@@ -164,9 +162,8 @@ func testIdempotencyConcurrent(t *testing.T, f Factory) {
 				dbtest.WantKind(t, "another pet with one key", err, fault.IdempotencyKeyReused)
 			}
 		}
-		if len(same) != want || slices.ContainsFunc(same, func(p pets.Pet) bool { return !equal(p, same[0]) }) {
-			t.Fatalf("key %d: got %s, want one pet, %d times", n, text(same), want)
-		}
+		require.Len(t, same, want, "key %d", n)
+		require.Len(t, slices.CompactFunc(same, equal), 1, "key %d", n)
 		all = append(all, same[0])
 	}
 	wantAll(t, s, all)
@@ -187,21 +184,16 @@ func testForgetIdempotencyKeys(t *testing.T, f Factory) {
 	f.Age(t, s, others, 2*time.Hour)
 	forget := func(age time.Duration, want int) {
 		t.Helper()
-		if n, err := s.ForgetIdempotencyKeys(t.Context(), age); err != nil || n != want {
-			t.Errorf("ForgetIdempotencyKeys: got %d, error %v, want %d", n, err, want)
-		}
+		n, err := s.ForgetIdempotencyKeys(t.Context(), age)
+		assert.True(t, err == nil && n == want, "ForgetIdempotencyKeys: got %d, error %v, want %d", n, err, want)
 	}
 	forget(2*time.Hour+time.Minute, 0)
 	forget(2*time.Hour-time.Minute, 1)
-	if got := Create(t, s, first.NewPet, mine); !equal(got, first) {
-		t.Errorf("the same again: got %s, want %s", text(got), text(first))
-	}
+	assert.Equal(t, text(first), text(Create(t, s, first.NewPet, mine)), "the same again")
 	forget(-time.Hour, 1)
 	forget(-time.Hour, 0)
 	wantAll(t, s, all)
-	if next := Create(t, s, example.Pet(), mine); next.ID <= first.ID {
-		t.Errorf("after it was forgotten: got id %d, want another pet", next.ID)
-	}
+	assert.Greater(t, Create(t, s, example.Pet(), mine).ID, first.ID, "the ID of another pet, once the key is forgotten")
 	forget(time.Hour, 0)
 	forget(-time.Hour, 1)
 	batch := cmp.Or(f.Batch, 60)

@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"example.com/petstore/engine/db"
 	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/fault"
@@ -33,8 +36,8 @@ type Opened struct {
 func Open(t testing.TB, k store.Kind, address string) Opened {
 	t.Helper()
 	s, err := k.Open(t.Context(), address, db.Options{})
-	dbtest.Must(t, err)
-	t.Cleanup(func() { must(t, s.Close()) })
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
 	return Opened{s, address}
 }
 
@@ -80,15 +83,8 @@ func Run(t *testing.T, f Factory) {
 func (f Factory) open(t testing.TB) Opened { return Open(t, f.Kind, f.Address(t)) }
 
 func (f Factory) reopen(t testing.TB, s Opened) Opened {
-	must(t, s.Close())
+	assert.NoError(t, s.Close())
 	return Open(t, f.Kind, s.Address)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 // testLoad creates pets concurrently and walks over them meanwhile, then closes the store. Some
@@ -109,16 +105,14 @@ func testLoad(t *testing.T, f Factory) {
 		}
 		pet, err := s.CreatePet(ctx, p, key)
 		rejected := closing.Load() && fault.KindOf(err) == fault.Unavailable
-		if err != nil && ctx.Err() == nil && !rejected {
-			t.Errorf("CreatePet: got error %v, want none", err)
-		}
+		assert.True(t, err == nil || ctx.Err() != nil || rejected, "CreatePet: got error %v, want none", err)
 		return pet.ID, err
 	}
 	list := func(s store.Store, q pets.ListQuery) func(context.Context) (dbtest.Rows, error) {
 		q.Limit = 17
 		return func(context.Context) (dbtest.Rows, error) {
 			rows := dbtest.Rows{}
-			for _, p := range mustWalk(t, s, q) {
+			for _, p := range walk(t, s, q) {
 				name, _ := names.Load(text(p.NewPet))
 				rows[fmt.Sprint(name)] = append(rows[fmt.Sprint(name)], p.ID)
 			}
@@ -137,7 +131,7 @@ func testLoad(t *testing.T, f Factory) {
 	l = dbtest.Load(t, create)
 	l.Wait(t, 50)
 	closing.Store(true)
-	must(t, s.Close())
+	assert.NoError(t, s.Close())
 	if !f.Kind.Volatile {
 		l.Check(t, list(f.reopen(t, s), pets.ListQuery{}))
 	}
@@ -152,7 +146,9 @@ type Fixture struct {
 // NewFixture creates a Fixture in s.
 func NewFixture(t testing.TB, s store.Store) Fixture {
 	t.Helper()
-	return Fixture{Create(t, s, example.Pet(), noKey), mustCreateKey(t, s, newKey("abcdefgh", noon))}
+	f := Fixture{Create(t, s, example.Pet(), noKey), newKey("abcdefgh", noon)}
+	require.NoError(t, s.CreateKey(t.Context(), f.Key))
+	return f
 }
 
 // EveryMethod calls every method of s but Failed and Close, and returns the errors.
@@ -170,11 +166,10 @@ func (f Fixture) EveryMethod(ctx context.Context, t testing.TB, s store.Store) m
 	_, errs["Key"] = s.Key(ctx, f.Key.ID)
 	_, errs["Keys"] = s.Keys(ctx)
 	_, errs["RevokeKey"] = s.RevokeKey(ctx, f.Key.ID, noon)
-	errs["RecordKeyUse"] = s.RecordKeyUse(ctx, map[string]time.Time{f.Key.ID: noon})
+	errs["RecordKeyUse"] = s.RecordKeyUse(ctx, uses{f.Key.ID: noon})
 	for m := range reflect.TypeFor[store.Store]().Methods() {
-		if _, called := errs[m.Name]; !called && m.Name != "Failed" && m.Name != "Close" {
-			t.Errorf("EveryMethod does not call %s", m.Name)
-		}
+		_, called := errs[m.Name]
+		assert.True(t, called || m.Name == "Failed" || m.Name == "Close", "EveryMethod does not call %s", m.Name)
 	}
 	return errs
 }
@@ -197,15 +192,13 @@ func testClose(t *testing.T, f Factory) {
 	if errs["CreateKey"] != nil && errs["RevokeKey"] != nil && errs["RecordKeyUse"] != nil {
 		wantKeys(t, s, fixture.Key)
 	}
-	if err := s.Ping(t.Context()); err != nil {
-		t.Errorf("Ping: got error %v, want nil", err)
-	}
+	assert.NoError(t, s.Ping(t.Context()), "Ping")
 	select {
 	case err := <-s.Failed():
 		t.Errorf("Failed: got %v, want nothing", err)
 	default:
 	}
-	concurrently(4, func(int) { must(t, s.Close()) })
+	concurrently(4, func(int) { assert.NoError(t, s.Close()) })
 	for what, err := range fixture.EveryMethod(t.Context(), t, s) {
 		dbtest.WantKind(t, what+" after Close", err, fault.Unavailable)
 	}
@@ -236,36 +229,32 @@ var noKey pets.IdempotencyKey
 func Create(t testing.TB, s store.Store, p pets.NewPet, key pets.IdempotencyKey) pets.Pet {
 	t.Helper()
 	pet, err := s.CreatePet(t.Context(), p, key)
-	if err != nil || text(pet.NewPet) != text(p) || pet.ID < 1 || pet.ID > pets.MaxID {
-		t.Fatalf("CreatePet: got %.500s, error %v, want %.500s", text(pet), err, text(p))
-	}
+	ok := err == nil && text(pet.NewPet) == text(p) && pet.ID > 0 && pet.ID <= pets.MaxID
+	require.True(t, ok, "CreatePet: got %.500s, error %v, want %.500s", text(pet), err, text(p))
 	return pet
 }
 
 func wantPet(t testing.TB, s store.Store, want pets.Pet) {
 	t.Helper()
-	if got, err := s.Pet(t.Context(), want.ID); err != nil || !equal(got, want) {
-		t.Errorf("Pet: got %.500s, error %v, want %.500s", text(got), err, text(want))
-	}
+	got, err := s.Pet(t.Context(), want.ID)
+	assert.NoError(t, err, "Pet(%d)", want.ID)
+	assert.Equal(t, text(want), text(got), "Pet(%d)", want.ID)
 }
 
-// mustWalk reads all pets that q selects, page by page.
-func mustWalk(t testing.TB, s store.Store, q pets.ListQuery) []pets.Pet {
+// walk reads all pets that q selects, page by page.
+func walk(t testing.TB, s store.Store, q pets.ListQuery) (all []pets.Pet) {
 	t.Helper()
-	var all []pets.Pet
 	for {
+		asked := q
 		page, err := s.Pets(t.Context(), q)
-		if err != nil || page.More && len(page.Pets) != q.Limit {
-			t.Fatalf("Pets(%+v): got %d pets, more %v, error %v", q, len(page.Pets), page.More, err)
-		}
+		ok := err == nil && (!page.More || len(page.Pets) == q.Limit)
 		for _, p := range page.Pets {
-			if p.ID <= q.After {
-				t.Fatalf("Pets(%+v): got id %d, want one greater than %d", q, p.ID, q.After)
-			}
+			ok = ok && p.ID > q.After
 			q.After = p.ID
 		}
 		all = append(all, page.Pets...)
-		if !page.More {
+		assert.True(t, ok, "Pets(%+v): got %.2000s, error %v, want a full page or the last", asked, text(page), err)
+		if !ok || !page.More {
 			return all
 		}
 	}
@@ -274,9 +263,9 @@ func mustWalk(t testing.TB, s store.Store, q pets.ListQuery) []pets.Pet {
 // wantAll checks that s holds exactly the pets in want.
 func wantAll(t testing.TB, s store.Store, want []pets.Pet) {
 	t.Helper()
-	if got := mustWalk(t, s, pets.ListQuery{Limit: 100}); !slices.EqualFunc(got, want, equal) {
-		t.Errorf("got %d pets %.2000s, want %d pets %.2000s", len(got), text(got), len(want), text(want))
-	}
+	got := walk(t, s, pets.ListQuery{Limit: 100})
+	isSame := slices.EqualFunc(got, want, equal)
+	assert.True(t, isSame, "got %d pets %.2000s, want %d pets %.2000s", len(got), text(got), len(want), text(want))
 }
 
 // concurrently calls f(0) to f(n-1) at once and waits for them.
