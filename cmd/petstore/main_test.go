@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/x509"
 	"encoding/pem"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/assert"
 
 	"example.com/petstore/engine/keys"
 	"example.com/petstore/engine/server"
@@ -170,16 +170,17 @@ func certify(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// runHere runs a command in this process, with a fixed key, and returns its exit status and its errors.
-func runHere(ctx context.Context, args string, env environment) (status int, stderr string) {
+// wantRun runs a command in this process, with a fixed key, and checks its exit status and a text in its errors.
+func wantRun(ctx context.Context, t *testing.T, env environment, args string, status int, want string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, giveUp)
 	defer cancel()
-	var out bytes.Buffer
+	var stderr strings.Builder
 	env.variables = map[string]string{keysVariable: program.Key}
-	env.stdout, env.stderr = &server.Filter{Writer: io.Discard}, &server.Filter{Writer: &out}
+	env.stdout, env.stderr = &server.Filter{Writer: io.Discard}, &server.Filter{Writer: &stderr}
 	env.exitAfter = func(time.Duration, int) {}
-	status = run(ctx, strings.Fields(args), &env)
-	return status, out.String()
+	assert.Equal(t, status, run(ctx, strings.Fields(args), &env), "exit status of %s: %s", args, &stderr)
+	assert.Contains(t, stderr.String(), want, args)
 }
 
 // TestLastWord checks the messages of commands that end without a result.
@@ -188,14 +189,11 @@ func TestLastWord(t *testing.T) {
 	env := new(environment)
 	_ = env.store.Set("memory:")
 	err := changeKey(t.Context(), env, "created", func(keys.Store) error { return errors.New("broken") })
-	const want = "broken; petstore keys list --store memory: shows whether"
-	assert(t, strings.HasPrefix(fmt.Sprint(err), want), "got error %v, want %s", err, want)
+	assert.Regexp(t, "^broken; petstore keys list --store memory: shows whether", err)
 	interrupted, cancel := context.WithCancelCause(t.Context())
 	cancel(server.Interrupted{Signal: syscall.SIGINT})
-	got, stderr := runHere(interrupted, "health", environment{})
-	ok := got == 130 && strings.HasPrefix(stderr, "petstore: interrupted: ")
-	assert(t, ok, "interrupted: got %d, %s, want 130", got, stderr)
+	wantRun(interrupted, t, environment{}, "health", 130, "petstore: interrupted: ")
 	l := httptest.NewUnstartedServer(nil).Listener // nothing accepts
 	defer l.Close()
-	wantHealth(t, l.Addr().String(), 1, "Client.Timeout exceeded")
+	wantRun(t.Context(), t, environment{}, "health --addr "+l.Addr().String(), 1, "Client.Timeout exceeded")
 }

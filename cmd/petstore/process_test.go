@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"example.com/petstore/engine/db"
 	"example.com/petstore/engine/server"
@@ -37,27 +39,11 @@ func limit(t *testing.T) {
 	t.Cleanup(func() { timer.Stop() })
 }
 
-func assert(t *testing.T, ok bool, format string, args ...any) {
-	t.Helper()
-	if !ok {
-		t.Errorf(format, args...)
-	}
-}
-
 // wantExit sends a process a signal and checks how it ends.
 func wantExit(t *testing.T, cmd *exec.Cmd, signal syscall.Signal, want string) {
 	t.Helper()
 	_ = cmd.Process.Signal(signal) // fails only if it has ended
-	err := cmd.Wait()
-	assert(t, fmt.Sprint(err) == want, "the end: got %v, want %s", err, want)
-}
-
-// wantHealth checks the exit status and the error of the command health.
-func wantHealth(t *testing.T, addr string, status int, want string) {
-	t.Helper()
-	got, stderr := runHere(t.Context(), "health --addr "+addr, environment{})
-	ok := got == status && strings.Contains(stderr, want)
-	assert(t, ok, "health: got %d, %s, want %d, %s", got, stderr, status, want)
+	assert.Equal(t, want, fmt.Sprint(cmd.Wait()), "the end after %v", signal)
 }
 
 // TestProcess checks sockets that systemd passes, the drain after SIGHUP, a log without a reader, and a second signal.
@@ -76,18 +62,16 @@ func TestProcess(t *testing.T) {
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // or the server ignores it, too, under nohup
 	log := example.Must(cmd.StderrPipe())
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cmd.Start())
 	for i, addr := range addrs {
 		_ = cmd.ExtraFiles[i].Close() // only the server accepts
-		wantHealth(t, addr, 0, "")
+		wantRun(t.Context(), t, environment{}, "health --addr "+addr, 0, "")
 	}
 	_ = cmd.Process.Signal(syscall.SIGHUP)
 	for lines := bufio.NewScanner(log); !strings.Contains(lines.Text(), "stopping") && lines.Scan(); {
 	}
 	_ = log.Close()
-	wantHealth(t, addrs[0], 1, " 503 ")
+	wantRun(t.Context(), t, environment{}, "health --addr "+addrs[0], 1, " 503 ")
 	wantExit(t, cmd, syscall.SIGTERM, "signal: terminated")
 }
 
@@ -131,7 +115,7 @@ func TestUnreadOutput(t *testing.T) {
 			go l.send(t, "GET", "/", "") // nobody reads its line of the log
 			time.Sleep(6 * time.Second)
 			got, text := l.send(t, "GET", "/readyz", "")
-			assert(t, got == 503, "readiness: got %d, %s, want 503", got, text)
+			assert.Equal(t, 503, got, "readiness: %s", text)
 			stop()
 		})
 	})
@@ -153,13 +137,10 @@ func unread(t *testing.T, args, until, want string, end func(l pipes, stop func(
 	go func() { _ = in.CloseWithError(fmt.Errorf("it returned %d", run(ctx, strings.Fields(args), env))) }()
 	lines := bufio.NewScanner(pipe)
 	for !strings.Contains(lines.Text(), until) {
-		if !lines.Scan() {
-			t.Fatalf("%s: %v before %s", args, lines.Err(), until)
-		}
+		require.True(t, lines.Scan(), "%s: %v before %s", args, lines.Err(), until)
 	}
 	end(l, func() { cancel(server.Interrupted{Signal: syscall.SIGTERM}) })
-	got := <-ended
-	assert(t, got == want, "%s, unread after %s: got status %s, want %s", args, until, got, want)
+	assert.Equal(t, want, <-ended, "exit status of %s, unread after %s", args, until)
 	for lines.Scan() { // until it has returned
 	}
 }
@@ -190,7 +171,7 @@ func TestBackground(t *testing.T) {
 		token := example.Must(createKey(ctx, st, "demo", false))
 		forget := func() {
 			got, text := l.send(t, "GET", example.ListPath(), "", "Authorization: Bearer "+token)
-			assert(t, got == 200, "got %d, %s, want 200", got, text)
+			assert.Equal(t, 200, got, text)
 			cancel()
 		}
 		discard := &server.Filter{Writer: io.Discard}
@@ -199,8 +180,7 @@ func TestBackground(t *testing.T) {
 		cfg := serveConfig{server: server.Options{MaxConnections: 1}}
 		cfg.setUp(env)
 		err := serve(ctx, env, &cfg)
-		const want = "the last uses of API keys were not stored: context deadline exceeded"
-		assert(t, fmt.Sprint(err) == want, "got error %v, want %s", err, want)
+		assert.EqualError(t, err, "the last uses of API keys were not stored: context deadline exceeded")
 	})
 }
 
@@ -218,16 +198,13 @@ func TestTerminal(t *testing.T) {
 	}
 	m := regexp.MustCompile(`(?s)^petstore: the memory store has no key, .*only this once:\s+(psk_\w+)\s.*` +
 		`Bearer (psk_\w+)' http://(\S+)/v1/pets\s.*msg=serving address=http://(\S+)/v1 `).FindStringSubmatch(text)
-	if m == nil || m[1] != m[2] || m[3] != m[4] {
-		t.Fatalf("got %s, want no key, then a key and how to use it", text)
-	}
+	require.True(t, m != nil && m[1] == m[2] && m[3] == m[4], "got %s, want no key, then a key and how to use it", text)
 	_ = cmd.Process.Signal(syscall.SIGHUP)
-	wantHealth(t, m[3], 0, "")
+	wantRun(t.Context(), t, environment{}, "health --addr "+m[3], 0, "")
 	wantExit(t, cmd, syscall.SIGINT, "<nil>") // without the drain; a second signal would kill it
 
 	discard := &server.Filter{Writer: io.Discard}
 	st, env := memory.New(), &environment{terminal: true, stdout: discard, logger: slog.New(slog.DiscardHandler)}
-	err := offerKey(t.Context(), env, st, "http://127.0.0.1/v1")
-	all := example.Must(st.Keys(t.Context()))
-	assert(t, err == nil && len(all) == 0, "only stderr is a terminal: got keys %v, error %v, want none", all, err)
+	require.NoError(t, offerKey(t.Context(), env, st, "http://127.0.0.1/v1"))
+	assert.Empty(t, example.Must(st.Keys(t.Context())), "keys, although only stderr is a terminal")
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"example.com/petstore/engine/db"
 	"example.com/petstore/engine/server"
@@ -27,10 +29,9 @@ func TestLastWordOnFile(t *testing.T) {
 	_ = env.store.Set("sqlite:pets.db")
 	for want, report := range map[error]db.Report{done: {}, nil: {Altered: broken}} {
 		work := func(string) (db.Report, error) { return report, want }
-		err := onFile(env, new(cobra.Command), io.Discard, "", work).RunE(nil, nil)
-		assert(t, err == want, "got error %v, want %v", err, want)
+		assert.Equal(t, want, onFile(env, new(cobra.Command), io.Discard, "", work).RunE(nil, nil))
 	}
-	assert(t, strings.Contains(stderr.String(), "broken"), "altered: got %q, want a warning", &stderr)
+	assert.Contains(t, stderr.String(), "broken", "the warning")
 }
 
 // TestAdvice checks that the commands in the advice exist.
@@ -40,7 +41,7 @@ func TestAdvice(t *testing.T) {
 	for about, text := range advice {
 		if _, command, found := strings.Cut(text, ": "+service.Name+" "); found {
 			c, _, err := root.Find(strings.Fields(command)[:1])
-			assert(t, err == nil && c != root, "%v: got the advice %q, want a command of the program", about, text)
+			assert.True(t, err == nil && c != root, "%v: got the advice %q, want a command of the program", about, text)
 		}
 	}
 }
@@ -49,16 +50,11 @@ func TestAdvice(t *testing.T) {
 func TestRoot(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	err := errors.Join(os.Mkdir("theirs", 0o700), os.Symlink(dir+"/theirs", "other"), os.Symlink("other", "link"),
-		os.Symlink("loop", "loop"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.Mkdir("theirs", 0o700), os.Symlink(dir+"/theirs", "other"),
+		os.Symlink("other", "link"), os.Symlink("loop", "loop")))
 	wantError := func(want, command string) {
 		t.Helper()
-		got, stderr := runHere(t.Context(), command, environment{root: true})
-		ok := got == 1 && strings.Contains(stderr, want)
-		assert(t, ok, "%s: got status %d, %s, want 1, %s", command, got, stderr, want)
+		wantRun(t.Context(), t, environment{root: true}, command, 1, want)
 	}
 	if os.Geteuid() == 0 {
 		wantError("links", "verify --store sqlite:loop")
@@ -75,8 +71,7 @@ func TestRoot(t *testing.T) {
 	}
 	wantError("runuser -u ", "backup --store sqlite:/pets.db link/copy.db")
 	wantError("runuser -u ", "restore --store sqlite:/pets.db link/copy.db")
-	files := example.Must(os.ReadDir("theirs"))
-	assert(t, len(files) == 0, "got %v, want no files", files)
+	assert.Empty(t, example.Must(os.ReadDir("theirs")))
 }
 
 // TestUnreadFile is TestUnreadOutput for a command, and for a server whose file is moved.
@@ -85,9 +80,7 @@ func TestUnreadFile(t *testing.T) {
 	limit(t)
 	file := filepath.Join(t.TempDir(), "pets.db")
 	unread(t, "serve --drain 0s --store sqlite:"+file, serving, "1 after 12s", func(l pipes, _ func()) {
-		if err := os.Rename(file, file+"x"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Rename(file, file+"x"))
 		go l.send(t, "POST", example.ListPath(), example.Body())
 	})
 	unread(t, "migrate --store sqlite:"+file+"y", "created a new store", "143 after 12s",
