@@ -17,6 +17,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+
 	"example.com/petstore/gen/client"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
@@ -39,9 +41,7 @@ func TestKey(t *testing.T) {
 		if err == nil {
 			_, err = ids(client.All(t.Context(), c, nil))
 		}
-		if !strings.Contains(fmt.Sprint(err), want) {
-			t.Errorf("got error %v, want %s", err, want)
-		}
+		assert.ErrorContains(t, err, want)
 	}
 }
 
@@ -91,9 +91,9 @@ func TestRetriesSpread(t *testing.T) {
 			took := retryTest{"GET", "", []int{429}, "1", 0, "200", 2, time.Second}.run(t)
 			waits[took.Truncate(100*time.Millisecond)] = true
 		}
-		if sorted := slices.Sorted(maps.Keys(waits)); len(sorted) < 5 || sorted[len(sorted)-1] < 2*time.Second {
-			t.Errorf("got waits of %v, want more that differ, from 1 s to 3 s", sorted)
-		}
+		sorted := slices.Sorted(maps.Keys(waits))
+		assert.Greater(t, len(sorted), 4, "got waits of %v, want more that differ, from 1 s to 3 s", sorted)
+		assert.GreaterOrEqual(t, sorted[len(sorted)-1], 2*time.Second)
 	})
 }
 
@@ -181,27 +181,25 @@ func (test retryTest) run(t *testing.T) (took time.Duration) {
 	if err == nil {
 		got = fmt.Sprint(response.StatusCode)
 	}
+	assert.Regexp(t, test.want, got)
+	assert.Len(t, tr.seen, test.requests, "requests")
 	most := test.wait
 	if n := test.requests - 1; n > 0 && test.deadline == 0 {
 		most += most / time.Duration(n) * (1<<(n+1) - 2) // twice each wait, four times, eight times
 	}
-	onTime := took >= test.wait && took <= most+time.Millisecond // in which canceled cancels
-	if !regexp.MustCompile(test.want).MatchString(got) || len(tr.seen) != test.requests || !onTime {
-		t.Errorf("got %s after %d requests in %v, want %s after %d in %v", got, len(tr.seen), took, test.want, test.requests, test.wait)
-	}
+	assert.GreaterOrEqual(t, took, test.wait)
+	assert.LessOrEqual(t, took, most+time.Millisecond) // in which canceled cancels
 	e, ok := errors.AsType[*client.ResponseError](err)
-	if ok != regexp.MustCompile("^[45]|: 503").MatchString(test.want) || ok && e.Header.Get("Retry-After") != test.after {
-		t.Errorf("got %#v, want the last response in it", err)
-	}
+	assert.Equal(t, regexp.MustCompile("^[45]|: 503").MatchString(test.want), ok, "the last response is in %v", err)
+	assert.True(t, !ok || e.Header.Get("Retry-After") == test.after, "the last response: %#v", e)
 	key, body, _ := strings.Cut(tr.seen[0], " ")
-	if len(slices.Compact(tr.seen)) != 1 || body != "body" || test.key != "" && key != test.key ||
-		method == http.MethodPost && test.requests > 1 && (key == "" || made[key]) {
-		t.Errorf("got the keys and bodies %q, want the same each time, and a random key once", tr.seen)
-	}
+	assert.Len(t, slices.Compact(tr.seen), 1, "the keys and bodies")
+	assert.Equal(t, "body", body)
+	isRepeated := method == http.MethodPost && test.requests > 1
+	assert.False(t, isRepeated && (key == "" || made[key]), "got the key %q, want a new one", key)
 	random := test.key == "" && key != ""
-	if err != nil && strings.Contains(got, "Idempotency-Key: "+key) != random {
-		t.Errorf("got error %s, want the key %q in it if it is random", got, key)
-	}
+	assert.True(t, random || key == test.key, "got the key %q, want %q", key, test.key)
+	assert.True(t, err == nil || strings.Contains(got, "Idempotency-Key: "+key) == random, "the key of %s: %q", got, key)
 	made[key] = random
 	return took
 }
