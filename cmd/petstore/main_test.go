@@ -55,11 +55,9 @@ func TestScripts(t *testing.T) {
 			testscript.Run(t, testscript.Params{
 				Dir: "testdata/script",
 				Setup: func(env *testscript.Env) error {
-					env.Setenv("STORE", newAddress())
-					env.Setenv("EMPTY", newAddress())
-					env.Setenv("LIST", example.ListPath())
-					env.Setenv("PET_ID", example.ID)
-					env.Setenv("PETSTORE_STORE", env.Getenv("STORE"))
+					store := newAddress()
+					env.Vars = append(env.Vars, "STORE="+store, "PETSTORE_STORE="+store, "EMPTY="+newAddress(),
+						"LIST="+example.ListPath(), "PET_ID="+example.ID)
 					env.Values["server"] = new(process)
 					return nil
 				},

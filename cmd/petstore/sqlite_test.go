@@ -52,25 +52,22 @@ func TestRoot(t *testing.T) {
 	t.Chdir(dir)
 	require.NoError(t, errors.Join(os.Mkdir("theirs", 0o700), os.Symlink(dir+"/theirs", "other"),
 		os.Symlink("other", "link"), os.Symlink("loop", "loop")))
-	wantError := func(want, command string) {
-		t.Helper()
-		wantRun(t.Context(), t, environment{root: true}, command, 1, want)
-	}
+	root := environment{root: true}
 	if os.Geteuid() == 0 {
-		wantError("links", "verify --store sqlite:loop")
+		wantRun(t.Context(), t, root, "verify --store sqlite:loop", 1, "links")
 		for mode, want := range map[os.FileMode]string{0o770: "chmod go-w", 0o702: "chmod go-w", 0o777 | os.ModeSticky: "no store"} {
 			_ = os.Chmod("theirs", mode)
-			wantError(want, "backup x --store sqlite:link/x")
+			wantRun(t.Context(), t, root, "backup x --store sqlite:link/x", 1, want)
 		}
 		_ = os.Chown("theirs", 65534, 65534)
 	}
 	for _, command := range []string{
 		"serve", "keys create x", "keys list", "keys revoke x", "verify", "migrate", "backup x.db", "restore x.db",
 	} {
-		wantError("runuser -u ", command+" --store sqlite:link/pets.db")
+		wantRun(t.Context(), t, root, command+" --store sqlite:link/pets.db", 1, "runuser -u ")
 	}
-	wantError("runuser -u ", "backup --store sqlite:/pets.db link/copy.db")
-	wantError("runuser -u ", "restore --store sqlite:/pets.db link/copy.db")
+	wantRun(t.Context(), t, root, "backup --store sqlite:/pets.db link/copy.db", 1, "runuser -u ")
+	wantRun(t.Context(), t, root, "restore --store sqlite:/pets.db link/copy.db", 1, "runuser -u ")
 	assert.Empty(t, example.Must(os.ReadDir("theirs")))
 }
 

@@ -138,11 +138,8 @@ func TestRetries(t *testing.T) {
 		{"POST " + host + example.ListPath() + "/1/sales", "k1", []int{500}, "1", 0, "500", 1, 0}, // takes no such key
 	}
 	for path, item := range example.OpenAPI().Paths.Map() {
-		if item.Post == nil {
-			continue
-		}
 		test := retryTest{"POST " + host + example.Base() + path, "", []int{500}, "1", 0, "500", 1, 0}
-		if item.Post.Parameters.GetByInAndName("header", "Idempotency-Key") != nil {
+		if item.Post != nil && item.Post.Parameters.GetByInAndName("header", "Idempotency-Key") != nil {
 			test.want, test.requests, test.wait = "200", 2, s
 		}
 		tests = append(tests, test)
