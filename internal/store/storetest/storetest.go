@@ -243,7 +243,7 @@ func walk(t testing.TB, s store.Store, q pets.ListQuery) (all []pets.Pet) {
 			q.After = p.ID
 		}
 		all = append(all, page.Pets...)
-		assert.True(t, ok, "Pets(%+v): got %.2000s, error %v, want a full page or the last", asked, text(page), err)
+		assert.True(t, ok, "Pets(%+v): got %.1000s, error %v, want a full page or the last", asked, text(page), err)
 		if !ok || !page.More {
 			return all
 		}
