@@ -13,6 +13,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // strace returns a command that injects effect into a system call on a file.
@@ -69,16 +72,14 @@ func TestFaults(t *testing.T) {
 			file := filepath.Clean(path + c.suffix)
 			l, stderr, err := createUnder(t, strace(c.call, c.effect, file), path, strconv.Itoa(c.notes))
 			failed := strings.Contains(stderr, "can no longer be written to") // a write that is refused is none
-			if c.want != none && err == nil || c.want == none && (failed || len(l) == 0) || !strings.Contains(stderr, c.want) {
-				t.Errorf("got %d notes, exit %v and %q, want a failure with %q, or no end of writing", len(l), err, stderr, c.want)
-			}
-			if info, err := os.Stat(path + "-wal"); len(l) > 0 && strings.Contains(c.want, eio) && (err != nil || info.Size() == 0) {
-				t.Errorf("log: got %v, error %v, want it left as it was", info, err)
-			}
+			ok := c.want != none && err != nil || c.want == none && !failed && len(l) > 0
+			assert.True(t, ok, "got %d notes, exit %v and %q, want a failure, or no end of writing", len(l), err, stderr)
+			assert.Contains(t, stderr, c.want)
+			isEIO, log := strings.Contains(c.want, eio), contents(t, path)["-wal"]
+			assert.True(t, !isEIO || len(l) == 0 || log != "", "got no log, want it left as it was")
 			got := l.check(t, path)
-			if c.call == "pwrite64" && !strings.Contains(c.want, eio) && got != 1+len(l) {
-				t.Errorf("got %d notes, want the first and the %d acknowledged", got, len(l))
-			}
+			ok = c.call != "pwrite64" || isEIO || got == 1+len(l)
+			assert.True(t, ok, "got %d notes, want the first and the %d acknowledged", got, len(l))
 		})
 	}
 }
@@ -89,10 +90,8 @@ func TestRefusedIsNotThere(t *testing.T) {
 	for write := 1; write <= 40; write++ {
 		path := copyOf(t, sound)
 		l, _, err := createUnder(t, strace("pwrite64", fmt.Sprintf("error=EIO:when=%d", write), path+"-wal"), path, "20", "exit")
-		must(t, err)
-		if got := l.check(t, path); got != len(l) {
-			t.Errorf("write %d: got %d notes, want the %d acknowledged", write, got, len(l))
-		}
+		require.NoError(t, err)
+		assert.Equal(t, len(l), l.check(t, path), "write %d: notes, all acknowledged", write)
 	}
 }
 
@@ -111,7 +110,7 @@ func TestUnchanged(t *testing.T) {
 // ends. A kill leaves all or nothing, and a power cut any part of what was not synced.
 func TestSynced(t *testing.T) {
 	call := regexp.MustCompile(`(?m)^\d+ +(fsync|unlink|rename)\w*\((?:AT_FDCWD<[^>]*>, )?(?:\d+<|")(?:[^">]*/)?([^/">]+)[">].*= 0$`)
-	want := regexp.MustCompile(`fsync \.notes\.db\.\d+, rename \.notes\.db\.\d+, fsync \d+$`) // of the folder
+	const want = `fsync \.notes\.db\.\d+, rename \.notes\.db\.\d+, fsync \d+$` // of the folder
 	for _, name := range []string{"backup", "restore"} {
 		from, target, trace := backupOf(t, "a"), newPath(t), filepath.Join(t.TempDir(), "trace")
 		traced := []string{
@@ -124,9 +123,7 @@ func TestSynced(t *testing.T) {
 		for _, c := range call.FindAllStringSubmatch(string(content), -1) {
 			calls = append(calls, c[1]+" "+c[2])
 		}
-		if got := strings.Join(calls, ", "); !want.MatchString(got) {
-			t.Errorf("%s: got %s, want %s at the end", name, got, want)
-		}
+		assert.Regexp(t, want, strings.Join(calls, ", "), name)
 		target = newPath(t) // whose folder cannot be synced
 		failing := strace("fsync,fdatasync", "error=EIO", filepath.Dir(target))
 		wantRun(t, child(t, failing, name, from, target), false, "but a power cut may undo that")
@@ -151,16 +148,16 @@ func TestFullDisk(t *testing.T) {
 		"$1" notes.db 1 exit
 		SQLITE_TEST_CHILD=list "$1" notes.db`, t.TempDir()), "create").CombinedOutput()
 	refused := strings.Count(string(out), "\nthe disk is full or cannot be written")
-	if err != nil || refused != 8 || !strings.HasSuffix(string(out), "\n8") {
-		t.Errorf("got %s, error %v, want 8 refused writes and 8 notes", out, err)
-	}
+	ok := err == nil && refused == 8 && strings.HasSuffix(string(out), "\n8")
+	assert.True(t, ok, "got %s, error %v, want 8 refused writes and 8 notes", out, err)
 }
 
 // TestMount checks that a file that is a mount is rejected, unless it is a backup that is only read.
 func TestMount(t *testing.T) {
 	const refused = "it is a mount of its own"
 	store, backup := atRest(t, "a"), filepath.Join(t.TempDir(), `a \b.db`) // a list of mounts escapes it
-	mustBackup(t, store, backup)
+	_, err := schema.Backup(t.Context(), store, backup, false)
+	require.NoError(t, err)
 	for _, c := range []struct {
 		mounted string
 		work    []string // and its arguments

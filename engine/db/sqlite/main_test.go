@@ -17,8 +17,10 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"example.com/petstore/engine/db"
-	"example.com/petstore/engine/db/dbtest"
 )
 
 const firstVersion = `-- +goose Up
@@ -40,8 +42,6 @@ var (
 	selectTags  = schema.Statement("SELECT name FROM tags")
 )
 
-var must, wantError = dbtest.Must, dbtest.WantError
-
 // Variables that make this test binary a child, which does one of works and can be killed or given a failing disk.
 const (
 	childEnv  = "SQLITE_TEST_CHILD"
@@ -61,14 +61,13 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(0)
 }
 
 // child returns a command that does work, under the command in wrapper if there is one.
 func child(t testing.TB, wrapper []string, work string, args ...string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()
-	must(t, err)
+	require.NoError(t, err)
 	args = slices.Concat(wrapper, []string{program}, args)
 	c := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	c.Env = append(os.Environ(), childEnv+"="+work, "GORACE=atexit_sleep_ms=0")
@@ -78,9 +77,9 @@ func child(t testing.TB, wrapper []string, work string, args ...string) *exec.Cm
 // wantRun runs a command and checks whether it succeeds, and that its output contains want.
 func wantRun(t testing.TB, c *exec.Cmd, succeeds bool, want string) {
 	t.Helper()
-	if out, err := c.CombinedOutput(); (err == nil) != succeeds || !strings.Contains(string(out), want) {
-		t.Errorf("%s: got %s, error %v, want %q", c, out, err, want)
-	}
+	out, err := c.CombinedOutput()
+	ok := (err == nil) == succeeds && strings.Contains(string(out), want)
+	assert.True(t, ok, "%s: got %s, error %v, want %q", c, out, err, want)
 }
 
 // works are what a child can do. All but create only read the first argument, and print a number of notes.
@@ -115,14 +114,9 @@ func limited(f func() error) error {
 func open(t testing.TB, path string) *DB {
 	t.Helper()
 	d, err := schema.Open(t.Context(), path, db.Options{})
-	must(t, err)
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = limited(d.Close) })
 	return d
-}
-
-func mustClose(t testing.TB, d *DB) {
-	t.Helper()
-	must(t, limited(d.Close))
 }
 
 // insert inserts a note.
@@ -141,7 +135,7 @@ func mustCreate(t testing.TB, d *DB, texts ...string) (id int64) {
 	for _, text := range texts {
 		var err error
 		id, err = create(t.Context(), d, text)
-		must(t, err)
+		require.NoError(t, err)
 	}
 	return id
 }
@@ -153,21 +147,20 @@ type ledger map[int64]string
 func (l ledger) check(t testing.TB, path string) int {
 	t.Helper()
 	d, stored := open(t, path), ledger{}
-	must(t, d.Read(t.Context(), stored.scan)) // without a limit: there may be many, on a busy machine
-	mustClose(t, d)
+	require.NoError(t, d.Read(t.Context(), stored.scan)) // without a limit: there may be many, on a busy machine
+	require.NoError(t, limited(d.Close))
 	for id, text := range l {
-		if got := stored[id]; got != text {
-			t.Fatalf("note %d of %d acknowledged: got %.40q, want %.40q", id, len(l), got, text)
-		}
+		got := stored[id]
+		require.True(t, got == text, "note %d of %d acknowledged: got %.40q, want %.40q", id, len(l), got, text)
 	}
 	_, err := schema.Verify(t.Context(), path)
-	must(t, err)
+	require.NoError(t, err)
 	return len(stored)
 }
 
 func walk(t testing.TB, d *DB) (all ledger) {
 	t.Helper()
-	must(t, limited(func() error { return d.Read(t.Context(), all.scan) }))
+	require.NoError(t, limited(func() error { return d.Read(t.Context(), all.scan) }))
 	return all
 }
 
@@ -193,7 +186,7 @@ func atRest(t testing.TB, texts ...string) string {
 	path := newPath(t)
 	d := open(t, path)
 	mustCreate(t, d, texts...)
-	mustClose(t, d)
+	require.NoError(t, limited(d.Close))
 	return path
 }
 
@@ -222,7 +215,7 @@ func copyOf(t testing.TB, used string) string {
 func openErrors(t testing.TB, path string) []error {
 	t.Helper()
 	_, open := schema.Open(t.Context(), path, db.Options{MustExist: true})
-	read := schema.Read(t.Context(), path, nil)
+	read := schema.Read(t.Context(), path, new(ledger).scan)
 	_, verify := schema.Verify(t.Context(), path)
 	_, backup := schema.Backup(t.Context(), path, newPath(t), false)
 	_, restore := schema.Restore(t.Context(), newPath(t), path)
@@ -233,42 +226,34 @@ func openErrors(t testing.TB, path string) []error {
 func backupOf(t testing.TB, texts ...string) string {
 	t.Helper()
 	to := newPath(t)
-	mustBackup(t, atRest(t, texts...), to)
+	_, err := schema.Backup(t.Context(), atRest(t, texts...), to, false)
+	require.NoError(t, err)
 	return to
-}
-
-func mustBackup(t testing.TB, path, to string) db.Report {
-	t.Helper()
-	r, err := schema.Backup(t.Context(), path, to, false)
-	must(t, err)
-	return r
 }
 
 // wantNotes checks that the file is sound and holds n notes.
 func wantNotes(t testing.TB, path string, n int64) {
 	t.Helper()
-	if r, err := schema.Verify(t.Context(), path); err != nil || r.Rows[0].Count != n {
-		t.Errorf("Verify of %s: got %+v, error %v, want %d notes", path, r, err, n)
-	}
+	r, err := schema.Verify(t.Context(), path)
+	require.NoError(t, err)
+	assert.Equal(t, n, r.Rows[0].Count, "notes in %s", path)
 }
 
-// wantFiles checks that the folder of path has exactly these files, and that others may not open ours.
+// wantFiles checks that the folder of path has exactly these files, and that others may not open them.
 func wantFiles(t testing.TB, path string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
-	must(t, err)
+	require.NoError(t, err)
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Name())
 		info, err := e.Info()
-		must(t, err)
-		if strings.HasPrefix(e.Name(), "notes.db") && info.Mode().IsRegular() && info.Mode() != 0o600 {
-			t.Errorf("%s: got %v, want mode 600", e.Name(), info.Mode())
+		require.NoError(t, err)
+		if info.Mode().IsRegular() {
+			assert.Equal(t, "-rw-------", info.Mode().String(), e.Name())
 		}
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("files: got %q, want %q", got, want)
-	}
+	assert.Equal(t, want, got, "files beside %s", path)
 }
 
 // contents returns the content of each file whose name begins with path, by the rest of its name.
@@ -278,7 +263,7 @@ func contents(t testing.TB, path string) map[string]string {
 	all := map[string]string{}
 	for _, name := range names {
 		content, err := os.ReadFile(name)
-		must(t, err)
+		require.NoError(t, err)
 		all[strings.TrimPrefix(name, path)] = string(content)
 	}
 	return all
@@ -293,9 +278,7 @@ func wantUnchanged(t testing.TB, path string, f func()) {
 	for _, suffix := range []string{lockSuffix, indexSuffix} { // may be new or changed
 		after[suffix], before[suffix] = "", ""
 	}
-	if !maps.Equal(after, before) {
-		t.Errorf("%s: got the files changed, want them as they were", path)
-	}
+	assert.True(t, maps.Equal(after, before), "%s: got the files changed, want them as they were", path)
 }
 
 // sqlOn runs SQL on a file as another tool would.
@@ -303,10 +286,10 @@ func sqlOn(t testing.TB, path, query string) {
 	t.Helper()
 	conn := connect(path, url.Values{})
 	_, err := conn.Exec(query)
-	must(t, errors.Join(err, conn.Close()))
+	require.NoError(t, errors.Join(err, conn.Close()))
 }
 
 func mustWrite(t testing.TB, path, content string) {
 	t.Helper()
-	must(t, os.WriteFile(path, []byte(content), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 }

@@ -1,13 +1,14 @@
 package sqlite
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"example.com/petstore/engine/db"
 	"example.com/petstore/engine/db/dbtest"
@@ -75,8 +76,8 @@ func TestReading(t *testing.T) {
 					}
 					wantRun(t, cmd, len(c.want) == 1, strings.ReplaceAll(c.want, "%s", path))
 				})
-				if got := contents(t, path); (state == "backup" || c.other) && len(got) != len(before) {
-					t.Errorf("got %d files, want the %d that were there", len(got), len(before))
+				if state == "backup" || c.other {
+					assert.Len(t, contents(t, path), len(before), "files")
 				}
 			})
 		}
@@ -91,17 +92,16 @@ func TestBackup(t *testing.T) {
 		ofStore := newPath(t)
 		mustWrite(t, ofStore+suffix, "of another")
 		_, err := schema.Backup(t.Context(), path, ofStore, true)
-		wantError(t, "Backup", err, "may be a file of a store, because "+ofStore+suffix)
+		assert.ErrorContains(t, err, "may be a file of a store, because "+ofStore+suffix, "Backup")
 	}
 	mustWrite(t, to, "of another")
-	must(t, os.Symlink(to, link))
+	require.NoError(t, os.Symlink(to, link))
 	_, err := schema.Backup(t.Context(), path, link, false)
-	wantError(t, "Backup without force", err, "already exists")
+	assert.ErrorContains(t, err, "already exists", "Backup without force")
 	r, err := schema.Backup(t.Context(), path, link, true)
-	rows := []db.Rows{{Table: "notes", Count: 1}, {Table: "tags"}}
-	if err != nil || r.Schema != 1 || !reflect.DeepEqual(r.Rows, rows) || r.Bytes == 0 {
-		t.Errorf("Backup with force: got %+v, error %v, want one note in the file of the link", r, err)
-	}
+	require.NoError(t, err)
+	rows, size := []db.Rows{{Table: "notes", Count: 1}, {Table: "tags"}}, len(contents(t, to)[""])
+	assert.Equal(t, db.Report{Schema: 1, Rows: rows, Bytes: int64(size)}, r)
 	wantNotes(t, to, 1)
 	wantFiles(t, to, "notes.db")
 	wantFiles(t, link, "notes.db")
@@ -117,24 +117,22 @@ func TestVerify(t *testing.T) {
 	mustWrite(t, unversioned, string(sound))
 	sqlOn(t, unversioned, "DELETE FROM goose_db_version WHERE version_id > 0")
 	_, err := schema.Verify(t.Context(), unversioned)
-	wantError(t, "no version", err, "is damaged: goose_db_version has no version")
+	assert.ErrorContains(t, err, "is damaged: goose_db_version has no version", "no version")
 	sqlOn(t, unversioned, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1)")
 	_, err = schema.Verify(t.Context(), unversioned)
-	must(t, err)
+	require.NoError(t, err)
 	to := newPath(t)
 	_, err = schema.Backup(t.Context(), path, to, false)
-	wantError(t, "Backup of a wrong row", err, "CHECK constraint failed in notes")
+	assert.ErrorContains(t, err, "CHECK constraint failed in notes", "Backup of a wrong row")
 	wantFiles(t, to)
 	for _, name := range []string{"notes", "notes_by_text", "tags", "goose_db_version"} {
 		mustWrite(t, path, string(sound))
 		damageLeaf(t, path, name)
 		_, err := schema.Verify(t.Context(), path)
-		wantError(t, name, err, "is damaged:\n") // and what is
+		assert.ErrorContains(t, err, "is damaged:\n", name) // and what is
 		_, err = schema.Restore(t.Context(), newPath(t), path)
-		wantError(t, "Restore of a damaged backup", err, path+" is damaged")
-		if errors.Is(err, db.ErrDamaged) { // the advice would be about the store
-			t.Error("Restore of a damaged backup: got ErrDamaged, want no error of the store")
-		}
+		assert.ErrorContains(t, err, path+" is damaged", "Restore of a damaged backup")
+		assert.NotErrorIs(t, err, db.ErrDamaged) // the advice would be about the store
 	}
 }
 
@@ -153,23 +151,22 @@ func TestAltered(t *testing.T) {
 	} {
 		path, to := atRest(t, "a"), newPath(t)
 		sqlOn(t, path, statement)
-		r := mustBackup(t, path, to)
+		r, err := schema.Backup(t.Context(), path, to, false)
+		require.NoError(t, err, statement)
 		_, verifyErr := schema.Verify(t.Context(), to)
 		_, restoreErr := schema.Restore(t.Context(), newPath(t), to)
 		for _, err := range []error{r.Altered, verifyErr, restoreErr} {
-			wantError(t, statement, err, db.ErrAltered.Error()+": it has "+c.differs)
+			assert.ErrorContains(t, err, db.ErrAltered.Error()+": it has "+c.differs, statement)
 		}
 		log, logger := dbtest.NewLog()
 		d, err := schema.Open(t.Context(), path, db.Options{Logger: logger})
 		if c.refused != "" {
-			wantError(t, statement, err, c.refused)
+			assert.ErrorContains(t, err, c.refused, statement)
 			continue
 		}
 		mustCreate(t, d, "b")
-		mustClose(t, d)
-		if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=WARN") || !strings.Contains(got, c.differs) {
-			t.Errorf("%s: got the log %q, want a warning of %s", statement, got, c.differs)
-		}
+		require.NoError(t, limited(d.Close))
+		assert.Regexp(t, "^.*level=WARN.*"+c.differs+".*\n$", log.String(), statement)
 	}
 }
 
@@ -182,29 +179,22 @@ func TestRestoreRejects(t *testing.T) {
 	} {
 		path := newPath(t)
 		_, err := schema.Restore(t.Context(), path, from)
-		wantError(t, from, err, want)
-		if errors.Is(err, db.ErrNone) { // the advice is about the store to make
-			t.Errorf("%s: got error %v, want no error of the store", from, err)
-		}
-		if files := contents(t, path); len(files) > 1 || files[lockSuffix] != "" { // no lock if the backup cannot be opened
-			t.Errorf("%s: got the files %v, want at most the lock", from, files)
-		}
+		assert.ErrorContains(t, err, want, from)
+		assert.NotErrorIs(t, err, db.ErrNone) // the advice is about the store to make
+		assert.Subset(t, map[string]string{lockSuffix: ""}, contents(t, path), "files of %s", from)
 	}
 	for _, suffix := range []string{"", logSuffix, indexSuffix, journalSuffix} {
 		path := newPath(t)
 		mustWrite(t, path+suffix, "")
 		wantUnchanged(t, path, func() {
 			_, err := schema.Restore(t.Context(), path, backupOf(t))
-			wantError(t, "beside "+suffix, err, path+suffix+" is in the way")
+			assert.ErrorContains(t, err, path+suffix+" is in the way", "beside "+suffix)
 		})
 	}
 	path := newPath(t) // whose server still runs
-	mustCreate(t, open(t, path), "a")
-	for _, suffix := range []string{"", logSuffix, indexSuffix} {
-		must(t, os.Rename(path+suffix, path+"2"+suffix))
-	}
+	open(t, path)
 	_, err := schema.Restore(t.Context(), path, backupOf(t))
-	wantError(t, "while a server runs", err, "a server or a command has it open")
+	assert.ErrorContains(t, err, "a server or a command has it open", "while a server runs")
 }
 
 // TestRestore checks which identifiers follow in a restored database.
@@ -223,16 +213,13 @@ func TestRestore(t *testing.T) {
 	} {
 		path := newPath(t)
 		r, err := schema.Restore(t.Context(), path, c.from)
+		require.NoError(t, err, what)
 		last := c.last + 1_000_000_000
-		if err != nil || r.Rows[0].LastID != last || r.Rows[1].LastID != 0 {
-			t.Errorf("%s: got %+v, error %v, want the last identifier %d", what, r, err, last)
-		}
+		assert.Equal(t, []db.Rows{{Table: "notes", Count: int64(len(c.want)), LastID: last}, {Table: "tags"}}, r.Rows, what)
 		wantFiles(t, path, "notes.db", "notes.db-lock")
 		d := open(t, path)
 		mustCreate(t, d, "next")
 		c.want[last+1] = "next"
-		if got := walk(t, d); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: got %v, want %v", what, got, c.want)
-		}
+		assert.Equal(t, c.want, walk(t, d), what)
 	}
 }

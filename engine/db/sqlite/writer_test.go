@@ -17,6 +17,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"example.com/petstore/engine/db"
 	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/fault"
@@ -31,21 +34,18 @@ func TestCallersComeBack(t *testing.T) {
 		wg.Go(func() {
 			_ = d.Write(t.Context(), func(Conn) error { <-answered; return nil })
 			time.Sleep(time.Millisecond)
-			mustCreate(t, d, "again")
+			assert.NoError(t, d.Write(t.Context(), insert))
 		})
 		synctest.Wait()
-		wg.Go(func() { mustCreate(t, d, "a") })
+		wg.Go(func() { assert.NoError(t, d.Write(t.Context(), insert)) })
 		synctest.Wait()
 		close(answered)
 		wg.Wait()
-		if commits, took := d.commits.Load(), time.Since(began); commits != 2 || took != time.Millisecond {
-			t.Errorf("got %d commits in %v, want 2 in 1ms, as soon as the first caller is back", commits, took)
-		}
+		assert.EqualValues(t, 2, d.commits.Load(), "commits")
+		assert.Equal(t, time.Millisecond, time.Since(began), "until the first caller is back")
 		began = time.Now()
 		mustCreate(t, d, "alone")
-		if took := time.Since(began); took != 2*time.Millisecond {
-			t.Errorf("alone: got %v, want 2ms", took)
-		}
+		assert.Equal(t, 2*time.Millisecond, time.Since(began), "alone")
 	})
 }
 
@@ -70,17 +70,15 @@ func TestJobFails(t *testing.T) {
 			d.runBatch(batch)
 			for i, j := range batch {
 				err := limited(func() error { return <-j.done })
-				if (err != nil) != (i == 0) || err != nil && fault.ByCaller(err) != c.shared {
-					t.Errorf("%s: job %d of %d: got error %v, want only job 0 to fail", what, i, len(runs), err)
-				}
+				ok := (err != nil) == (i == 0) && (err == nil || fault.ByCaller(err) == c.shared)
+				assert.True(t, ok, "%s: job %d of %d: got error %v, want only job 0 to fail", what, i, len(runs), err)
 			}
 			want := uint64(others)
 			if c.shared && (others > 0 || what == "refusal") {
 				want = 1
 			}
-			if commits, stored := d.commits.Load(), len(walk(t, d)); commits != want || stored != others {
-				t.Errorf("%s of %d: got %d commits of %d notes, want %d of %d", what, len(runs), commits, stored, want, others)
-			}
+			assert.Equal(t, want, d.commits.Load(), "%s of %d: commits", what, len(runs))
+			assert.Len(t, walk(t, d), others, "%s of %d: notes", what, len(runs))
 		}
 	}
 }
@@ -92,13 +90,13 @@ func TestWaiting(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // the bubble's
 		defer cancel()
 		var inTime, late sync.WaitGroup
-		inTime.Go(func() { must(t, d.Write(t.Context(), func(Conn) error { <-held; return nil })) })
+		inTime.Go(func() { assert.NoError(t, d.Write(t.Context(), func(Conn) error { <-held; return nil })) })
 		synctest.Wait()
 		var errs [4]error
 		late.Go(func() { _, errs[0] = create(ctx, d, "late") })
 		synctest.Wait()
 		for range 128 { // as many as a batch may have, without the late one
-			inTime.Go(func() { mustCreate(t, d, "in time") })
+			inTime.Go(func() { assert.NoError(t, d.Write(t.Context(), insert)) })
 		}
 		synctest.Wait()
 		late.Go(func() { _, errs[1] = create(ctx, d, "late") })
@@ -116,15 +114,13 @@ func TestWaiting(t *testing.T) {
 			return err
 		})
 		for i, err := range errs {
-			if fault.KindOf(err) != fault.Unavailable || !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("call %d: got error %v, want unavailable, because the context has ended", i, err)
-			}
+			dbtest.WantKind(t, fmt.Sprint("call ", i), err, fault.Unavailable)
+			assert.ErrorIs(t, err, context.DeadlineExceeded, "call %d", i)
 		}
 		close(held)
 		inTime.Wait()
-		if commits, stored := d.commits.Load(), len(walk(t, d)); commits != 3 || stored != 128 {
-			t.Errorf("got %d commits of %d notes, want 3 of the 128 in time", commits, stored)
-		}
+		assert.EqualValues(t, 3, d.commits.Load(), "commits")
+		assert.Len(t, walk(t, d), 128, "notes: those in time")
 	})
 }
 
@@ -133,14 +129,12 @@ func TestFull(t *testing.T) {
 	d := open(t, newPath(t))
 	_, _ = d.writer.Exec("PRAGMA max_page_count = 1") // or as many as there are
 	_, err := create(t.Context(), d, strings.Repeat("x", 10_000))
-	if full := dbtest.Metrics(t, d)["sqlite_disk_full"]; fault.KindOf(err) != fault.Unavailable || full != 1 {
-		t.Errorf("got error %v and sqlite_disk_full %v, want unavailable and 1", err, full)
-	}
+	dbtest.WantKind(t, "a full disk", err, fault.Unavailable)
+	assert.Equal(t, 1.0, dbtest.Metrics(t, d)["sqlite_disk_full"])
 	_, _ = d.writer.Exec("PRAGMA max_page_count = 1000")
 	mustCreate(t, d, "a")
-	if full, stored := dbtest.Metrics(t, d)["sqlite_disk_full"], len(walk(t, d)); full != 0 || stored != 1 {
-		t.Errorf("got sqlite_disk_full %v and %d notes after a write, want 0 and 1", full, stored)
-	}
+	assert.Zero(t, dbtest.Metrics(t, d)["sqlite_disk_full"], "after a write")
+	assert.Len(t, walk(t, d), 1)
 }
 
 // The log restarts when its pages are in the file, unless a reader is using it. A log that lacks a byte is noticed.
@@ -150,21 +144,21 @@ func TestLogLength(t *testing.T) {
 		for range 50 {
 			mustCreate(t, d, strings.Repeat("x", 500_000))
 		}
-		if info, err := os.Stat(d.file + logSuffix); err != nil || info.Size() < least || info.Size() > most {
-			t.Errorf("%s: got the log %v, error %v, want %d to %d bytes", what, info, err, least, most)
-		}
+		info, err := os.Stat(d.file + logSuffix)
+		require.NoError(t, err)
+		assert.True(t, least <= info.Size() && info.Size() <= most, "%s: got a log of %d bytes", what, info.Size())
 	}
 	fill("no reader", 0, 12<<20)
 	_, err := d.readers[0].Exec("BEGIN; SELECT count(*) FROM notes")
-	must(t, err)
+	require.NoError(t, err)
 	fill("a reader", 24<<20, 1<<40)
 	_, _ = d.readers[0].Exec("ROLLBACK")
 	fill("after it", 0, 16<<20)
 	sqlOn(t, d.file, "PRAGMA wal_checkpoint(TRUNCATE)") // the log is shorter than it was, and whole
 	mustCreate(t, d, "a")
 	pages, err := d.measureLog()
-	must(t, errors.Join(err, os.Truncate(d.file+"-wal", 32+pages*(24+4096)-1))) // the last byte is missing
-	wantError(t, "Ping", d.Ping(t.Context()), "was emptied or cut")
+	require.NoError(t, errors.Join(err, os.Truncate(d.file+"-wal", 32+pages*(24+4096)-1))) // the last byte is missing
+	assert.ErrorContains(t, d.Ping(t.Context()), "was emptied or cut", "Ping")
 }
 
 // createAll has several goroutines create as many notes each as the second argument says, and closes the
@@ -215,9 +209,8 @@ func (l ledger) read(t testing.TB, lines *bufio.Scanner, n int) (read int) {
 		var n int
 		var name string
 		_, err := fmt.Sscan(lines.Text(), &id, &n, &name)
-		if before, twice := l[id]; twice || err != nil {
-			t.Fatalf("a line of the child: got %q, error %v, want another note than %.40q", lines.Text(), err, before)
-		}
+		isNew := err == nil && l[id] == ""
+		require.True(t, isNew, "a child printed %q, error %v, want a note other than %.40q", lines.Text(), err, l[id])
 		l[id] = longText(name, n)
 	}
 	return read
@@ -231,19 +224,18 @@ func TestKill(t *testing.T) {
 	for range 4 {
 		c := child(t, nil, "create", path, "1000000")
 		out, err := c.StdoutPipe()
-		must(t, errors.Join(err, c.Start()))
+		require.NoError(t, errors.Join(err, c.Start()))
 		running, lines = append(running, c), append(lines, bufio.NewScanner(out))
 	}
 	for i, c := range running {
 		for _, scanner := range lines[i:] {
-			if n := l.read(t, scanner, 50); n < 50 {
-				t.Fatalf("got %d notes and the end of the child's output, want 50", n)
-			}
+			require.Equal(t, 50, l.read(t, scanner, 50), "notes before the end of the child's output")
 		}
 		to := newPath(t)
-		mustBackup(t, path, to)
+		_, err := schema.Backup(t.Context(), path, to, false)
+		require.NoError(t, err)
 		l.check(t, to)
-		must(t, c.Process.Kill())
+		require.NoError(t, c.Process.Kill())
 		l.read(t, lines[i], math.MaxInt)
 		_ = c.Wait() // it was killed
 		l.check(t, path)
