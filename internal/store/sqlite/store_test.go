@@ -7,14 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // for a connection beside the store's
 
-	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/pets"
 	"example.com/petstore/internal/store/storetest"
@@ -34,14 +34,13 @@ func sqlOn(t testing.TB, s storetest.Opened, query string, args ...any) {
 	t.Helper()
 	conn := connect(s)
 	_, err := conn.ExecContext(t.Context(), query, args...)
-	dbtest.Must(t, errors.Join(err, conn.Close()))
+	require.NoError(t, errors.Join(err, conn.Close()))
 }
 
 func TestKind(t *testing.T) {
-	for _, path := range []string{"pets.db", "/srv/a:b/me@home.db", "./a:b@home.db", "pass=1 word.db", "2026-11-21T12:00.db"} {
-		if address := prefix + path; !Kind.Matches(address) || Kind.Path(address) != path {
-			t.Errorf("%s: got %t and the path %s, want true and %s", address, Kind.Matches(address), Kind.Path(address), path)
-		}
+	for _, path := range []string{"me@home.db", "/a:b/me@home.db", "./a:b@home.db", "pass=1 word.db", "backup-12:00.db"} {
+		assert.True(t, Kind.Matches(prefix+path), path)
+		assert.Equal(t, path, Kind.Path(prefix+path))
 	}
 }
 
@@ -70,13 +69,10 @@ func TestSequenceLost(t *testing.T) {
 	s := open(t)
 	storetest.Fill(t, s, 2)
 	sqlOn(t, s, "DELETE FROM pets WHERE id = 1")
-	last := int64(2)
-	for _, key := range []string{"k1", "", "k2"} {
+	for i, key := range []string{"k1", "", "k2"} {
 		sqlOn(t, s, "DELETE FROM sqlite_sequence")
 		made := storetest.Create(t, s, example.Pet(), pets.IdempotencyKey{Key: key})
-		if last++; made.ID != last {
-			t.Errorf("key %q: got id %d, want %d", key, made.ID, last)
-		}
+		assert.EqualValues(t, 3+i, made.ID, "key %q", key)
 	}
 }
 
@@ -91,24 +87,19 @@ func TestSchema(t *testing.T) {
 	var tables string
 	err := conn.QueryRowContext(t.Context(), `SELECT group_concat(name) FROM sqlite_schema
 		WHERE sql LIKE '%AUTOINCREMENT%' AND name <> 'goose_db_version'`).Scan(&tables)
-	for table := range strings.SplitSeq(tables, ",") {
-		if err != nil || !slices.Contains(Schema.Tables, table) {
-			t.Errorf("Tables: got %q, error %v, want %s in it, which a restore looks at", Schema.Tables, err, table)
-		}
-	}
+	require.NoError(t, err)
+	assert.Subset(t, Schema.Tables, strings.Split(tables, ","), "Tables, which a restore looks at")
 	args := append([]any{string(example.Pet().Status), 0, 21}, make([]any, 20)...)
 	all := regexp.MustCompile(`FROM (keys ORDER BY|\w+ WHERE id > \?)`)
 	for _, query := range Schema.Statements() {
 		rows, err := conn.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
-		for err == nil && rows.Next() {
+		require.NoError(t, err, query)
+		for rows.Next() {
 			var step string
-			err = rows.Scan(new(int), new(int), new(int), &step)
-			if regexp.MustCompile(`SCAN|TEMP B-TREE|rowid>`).MatchString(step) && !all.MatchString(query) {
-				t.Errorf("%s: got %s, want an index", query, step)
+			require.NoError(t, rows.Scan(new(int), new(int), new(int), &step))
+			if !all.MatchString(query) {
+				assert.NotRegexp(t, `SCAN|TEMP B-TREE|rowid>`, step, "a plan without an index: %s", query)
 			}
-		}
-		if err != nil {
-			t.Errorf("%s: got error %v", query, err)
 		}
 	}
 }
@@ -124,9 +115,8 @@ func TestMove(t *testing.T) {
 	var columns string // as patterns
 	err = conn.QueryRowContext(t.Context(), `SELECT group_concat('INSERT INTO \w+\.' || t.name || ' \([^)]*\b' || c.name || '\b', ';')
 		FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table' AND t.name NOT IN ('sqlite_sequence', 'goose_db_version')`).Scan(&columns)
+	require.NoError(t, err)
 	for column := range strings.SplitSeq(columns+`;setval\(.*\bseq\) FROM sqlite_sequence WHERE name = 'pets'`, ";") {
-		if err != nil || !regexp.MustCompile(column).Match(page) {
-			t.Errorf("from-sqlite.md: got no %s, error %v", column, err)
-		}
+		assert.Regexp(t, column, string(page))
 	}
 }
