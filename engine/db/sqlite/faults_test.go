@@ -90,7 +90,7 @@ func TestRefusedIsNotThere(t *testing.T) {
 	for write := 1; write <= 40; write++ {
 		path := copyOf(t, sound)
 		l, _, err := createUnder(t, strace("pwrite64", fmt.Sprintf("error=EIO:when=%d", write), path+"-wal"), path, "20", "exit")
-		require.NoError(t, err)
+		require.NoError(t, err, "write %d", write)
 		assert.Equal(t, len(l), l.check(t, path), "write %d: notes, all acknowledged", write)
 	}
 }
