@@ -173,8 +173,7 @@ func TestBackground(t *testing.T) {
 		env.store.Open = func(context.Context, string, db.Options) (store.Store, error) { return hung{st, forget}, nil }
 		cfg := serveConfig{server: server.Options{MaxConnections: 1}}
 		cfg.setUp(env)
-		err := serve(ctx, env, &cfg)
-		assert.EqualError(t, err, "the last uses of API keys were not stored: context deadline exceeded")
+		assert.EqualError(t, serve(ctx, env, &cfg), "the last uses of API keys were not stored: context deadline exceeded")
 	})
 }
 

@@ -95,7 +95,6 @@ func TestAll(t *testing.T) {
 
 // TestResponses tests how All handles responses, also those of proxies and other servers.
 func TestResponses(t *testing.T) {
-	const two = `[{"id":1},{"id":2}]`
 	long := strings.Repeat(`\u001b[31mé`, 100_000)
 	limit := example.Operations().Get.Parameters.GetByInAndName("query", "limit").Schema.Value
 	sent := fmt.Sprint(*limit.Max, " petstore-client/", example.OpenAPI().Info.Version)
@@ -104,7 +103,7 @@ func TestResponses(t *testing.T) {
 		body, want string
 		pets       int
 	}{
-		"the same page again": {200, two, "no further pets after 2$", 2},
+		"the same page again": {200, `[{"id":1},{"id":2}]`, "no further pets after 2$", 2},
 		"the same pet again":  {200, `[{"id":1},{"id":1}]`, "no further pets after 1$", 1},
 		"a pet without an ID": {200, "[{}]", "no further pets after 0$", 0},
 		"an empty page":       {200, "[]", "<nil>", 0},
