@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -21,6 +22,8 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 //go:embed testdata/books.yaml
@@ -33,7 +36,6 @@ const (
 	readKey  = "a-key-that-reads"
 )
 
-// book is the Go type of the schema Book.
 type book struct {
 	Title    string   `json:"title"`
 	Shelf    nullable `json:"shelf"`
@@ -103,7 +105,6 @@ func (s *server) ErrorBody(kind fault.Kind, message string) any {
 
 func (s *server) Ready(ctx context.Context) error { return s.isReady(ctx) }
 
-// open makes the handler of a document.
 func (s *server) open(document string, o Options) error {
 	parsed, err := ParseDocument([]byte(document), []byte(document))
 	if err == nil {
@@ -112,24 +113,17 @@ func (s *server) open(document string, o Options) error {
 	return err
 }
 
-// wantMetric checks that the metrics have a line.
 func (s *server) wantMetric(t *testing.T, line string) {
-	t.Helper()
 	got := do(promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}), newRequest("GET /metrics", "")).Body.String()
-	assert(t, strings.Contains(got, line+"\n"), "metrics: got %s, want %s in it", got, line)
+	assert.True(t, strings.Contains(got, line+"\n"), "metrics: got %s, want %s in it", got, line)
 }
 
 func newServer(t testing.TB, o Options) *server {
-	t.Helper()
 	ready := func(context.Context) error { return nil }
 	s := &server{handle: sendTitle, isReady: ready, registry: prometheus.NewRegistry()}
 	o.Metrics = s.registry
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewJSONHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	}
-	if err := s.open(books, o); err != nil {
-		t.Fatal(err)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.NewJSONHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	require.NoError(t, s.open(books, o))
 	return s
 }
 
@@ -158,19 +152,10 @@ func do(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// send sends what newRequest returns.
 func (s *server) send(send, body string) *httptest.ResponseRecorder {
 	return do(s, newRequest(send, body))
 }
 
-func assert(t *testing.T, ok bool, format string, args ...any) {
-	t.Helper()
-	if !ok {
-		t.Errorf(format, args...)
-	}
-}
-
-// manual is a documentation page.
 var manual = []File{{"/manual", "text/html", "img-src *", []byte("a book")}}
 
 // TestDocs checks the page, the redirect of browsers from / to it, and the Link of deprecated operations.
@@ -209,42 +194,38 @@ func TestDocs(t *testing.T) {
 		}
 		_ = s.send(test.send, "") // must not change the headers of the next response
 		w := s.send(test.send, "")
-		got := strings.Join(w.Header()[test.name], ", ")
-		assert(t, w.Code == test.status && got == test.want,
-			"%s: got %d, %s: %s, want %d, %s", test.send, w.Code, test.name, got, test.status, test.want)
+		assert.Equal(t, test.status, w.Code, test.send)
+		assert.Equal(t, test.want, strings.Join(w.Header()[test.name], ", "), "%s: %s", test.send, test.name)
 	}
 }
 
 func TestHandlerFaults(t *testing.T) {
-	const failed = "the service failed to answer; its log has the details"
+	const failed = `500 {"code":"internal","message":"the service failed to answer; its log has the details","status":500}`
 	for name, test := range map[string]struct {
-		handler         echo.HandlerFunc
-		status          int
-		message, logged string
+		handler      echo.HandlerFunc
+		want, logged string
 	}{
-		"panic":            {func(echo.Context) error { panic("a secret") }, 500, failed, `panic: a secret\ngoroutine`},
-		"no response":      {func(echo.Context) error { return nil }, 500, failed, "neither a response nor an error"},
-		"no kind":          {func(echo.Context) error { return new(fault.Error) }, 500, failed, `"error":""`},
-		"another kind":     {func(echo.Context) error { return fault.New(fault.Kind{Code: "lent", Status: 409}, "") }, 409, `{"code":"lent","message":"Conflict","status":409}`, ""},
-		"an error of Echo": {func(echo.Context) error { return fmt.Errorf("binding: %w", echo.NewHTTPError(400, "strconv")) }, 400, "a parameter has a value that cannot be read", ""},
-		"Echo's not found": {func(echo.Context) error { return fmt.Errorf("wrapped: %w", echo.ErrNotFound) }, 404, "there is nothing at this path; the operations are under https://example.com/shop/v1, and https://example.com/shop/manual describes them", ""},
+		"panic":            {func(echo.Context) error { panic("a secret") }, failed, `panic: a secret\ngoroutine`},
+		"no response":      {func(echo.Context) error { return nil }, failed, "neither a response nor an error"},
+		"no kind":          {func(echo.Context) error { return new(fault.Error) }, failed, `"error":""`},
+		"another kind":     {func(echo.Context) error { return fault.New(fault.Kind{Code: "lent", Status: 409}, "") }, `409 {"code":"lent","message":"Conflict","status":409}`, ""},
+		"an error of Echo": {func(echo.Context) error { return fmt.Errorf("binding: %w", echo.NewHTTPError(400, "strconv")) }, `400 {"code":"invalid_parameter","message":"a parameter has a value that cannot be read","status":400}`, ""},
+		"Echo's not found": {func(echo.Context) error { return fmt.Errorf("wrapped: %w", echo.ErrNotFound) }, `404 {"code":"not_found","message":"there is nothing at this path; the operations are under https://example.com/shop/v1, and https://example.com/shop/manual describes them","status":404}`, ""},
 		"with a cause": {func(echo.Context) error {
 			return fmt.Errorf("x: %w", &fault.Error{Kind: fault.NotFound, Message: "no book", Err: io.EOF})
-		}, 404, "no book", ""},
-		"a client that closed its side": {func(c echo.Context) error { return errors.Join(c.Request().Context().Err(), c.NoContent(204)) }, 204, "", ""},
+		}, `404 {"code":"not_found","message":"no book","status":404}`, ""},
+		"a client that closed its side": {func(c echo.Context) error { return errors.Join(c.Request().Context().Err(), c.NoContent(204)) }, "204", ""},
 	} {
 		s := newServer(t, Options{Docs: manual, PublicURL: "https://example.com/shop/v1"})
 		s.handle = test.handler
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // as net/http does if a client closes its side, or leaves
 		w := do(s, newRequest("GET /v1/books", "").WithContext(ctx))
-		body := w.Body.String()
-		assert(t, w.Code == test.status && strings.Contains(body, test.message) && !strings.Contains(body, "secret"),
-			"%s: got %d, %s, want %d, %q", name, w.Code, body, test.status, test.message)
+		assert.Equal(t, test.want, strings.TrimSpace(fmt.Sprint(w.Code, " ", w.Body)), name)
 		log := s.log.String()
-		stacks := strings.Count(log, `\ngoroutine`)
-		assert(t, strings.Count(log, "\n") == 1 && strings.Contains(log, test.logged) && stacks <= 1,
-			"%s: log: got %s, want one line with %q, and no stacks of others", name, log, test.logged)
+		assert.Contains(t, log, test.logged, name)
+		ok := strings.Count(log, "\n") == 1 && strings.Count(log, `\ngoroutine`) <= 1
+		assert.True(t, ok, "%s: log: got %s, want one line, and no stacks of others", name, log)
 	}
 }
 
@@ -265,7 +246,7 @@ func TestOrigins(t *testing.T) {
 		for _, name := range []string{"Allow-Origin", "Expose-Headers", "Allow-Headers", "Allow-Methods", "Max-Age"} {
 			got = strings.TrimSpace(got + " " + w.Header().Get("Access-Control-"+name))
 		}
-		assert(t, got == want, "%s: got %s, want %s", send, got, want)
+		assert.Equal(t, want, got, send)
 	}
 }
 
@@ -289,6 +270,6 @@ func TestClientAddress(t *testing.T) {
 		}
 		s.log.Reset()
 		do(s, r)
-		assert(t, strings.Contains(s.log.String(), `"remote":"`+c.want+`"`), "%v: got %s", c, &s.log)
+		assert.Contains(t, s.log.String(), `"remote":"`+c.want+`"`, c)
 	}
 }

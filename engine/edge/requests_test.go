@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/stretchr/testify/assert"
 )
 
 // TestLog checks the line of a request, without its query, header and body, and without control characters.
@@ -47,12 +49,12 @@ func TestLog(t *testing.T) {
 		s.log.Reset()
 		s.send(c.send, `{"title":"sec"}`)
 		line := s.log.String()
-		assert(t, strings.Count(line, "\n") == 1, "%s: got %s, want one line", c.send, line)
+		assert.Equal(t, 1, strings.Count(line, "\n"), "%s: lines of %s", c.send, line)
 		for text := range strings.FieldsSeq(c.has) {
-			assert(t, strings.Contains(line, text), "%s: got %s, want %s in it", c.send, line, text)
+			assert.Contains(t, line, text, c.send)
 		}
 		for text := range strings.FieldsSeq(c.lacks) {
-			assert(t, !strings.Contains(line, text), "%s: got %s, want no %s in it", c.send, line, text)
+			assert.NotContains(t, line, text, c.send)
 		}
 	}
 }
@@ -87,19 +89,14 @@ func TestIncompleteResponse(t *testing.T) {
 		s := newServer(t, Options{})
 		ctx, cancel := context.WithCancel(t.Context())
 		s.handle = func(c echo.Context) error {
-			_, err := c.Response().Write([]byte("half"))
 			if left {
 				cancel()
 			}
-			return errors.Join(err, errors.New("no file"))
+			return errors.Join(c.String(200, "half"), errors.New("no file"))
 		}
-		func() {
-			defer func() { _ = recover() }()
-			do(s, newRequest("GET /v1/version", "").WithContext(ctx))
-			t.Error("got no panic, which ends the connection")
-		}()
-		cancel()
-		assert(t, strings.Contains(s.log.String(), `"level":"`+level), "log: got %s, want %s", &s.log, level)
+		r := newRequest("GET /v1/version", "").WithContext(ctx)
+		assert.PanicsWithValue(t, http.ErrAbortHandler, func() { do(s, r) }, "%s: to end the connection", level)
+		assert.Contains(t, s.log.String(), `"level":"`+level)
 	}
 }
 
@@ -123,38 +120,34 @@ func TestInFlight(t *testing.T) {
 			}
 			synctest.Wait()
 			return func(n, want int) {
-				t.Helper()
 				for range n {
-					got := <-statuses
-					assert(t, got == want, "got status %d, want %d", got, want)
+					assert.Equal(t, want, <-statuses, "status of a request with the key %s", key)
 				}
 			}
 		}
 		start := time.Now()
 		first := begin("first", 384)
-		assert(t, running.Load() == 192, "one key: got %d requests that run, want 192", running.Load())
+		assert.EqualValues(t, 192, running.Load(), "requests of one key that run")
 		begin("first", 1)(1, 503) // does not wait
 		second, third := begin("second", 192), begin("third", 128)
-		assert(t, running.Load() == 256, "three keys: got %d requests that run, want 256", running.Load())
+		assert.EqualValues(t, 256, running.Load(), "requests of three keys that run")
 		for _, send := range []string{"GET /v1/books?year=x", "POST /v1/books"} {
 			w := s.send(send+"\nAuthorization: Bearer fourth", "not JSON")
-			retry, want := w.Header().Get("Retry-After"), `"the service is unavailable; try again later"`
-			assert(t, w.Code == 503 && retry == "1" && strings.Contains(w.Body.String(), want),
-				"got %d, %s, Retry-After: %q, want 503, %s, 1", w.Code, w.Body, retry, want)
+			assert.Equal(t, 503, w.Code, send)
+			assert.Equal(t, "1", w.Header().Get("Retry-After"), send)
+			assert.Contains(t, w.Body.String(), `"the service is unavailable; try again later"`, send)
 		}
 		first(192, 503)
 		second(128, 503)
 		third(128, 503)
-		wait := time.Since(start)
-		assert(t, wait == 8*time.Second, "those that wait: got their 503 after %v, want 8 s", wait)
+		assert.Equal(t, 8*time.Second, time.Since(start), "until those that wait got their 503")
 		close(done)
 		first(192, 200)
 		second(64, 200)
-		left := len(s.inFlight.shares) == 0 && s.inFlight.admitted.TryAcquire(512) && s.inFlight.running.TryAcquire(256)
-		assert(t, left, "afterwards: got requests of %d keys, want none", len(s.inFlight.shares))
+		assert.Empty(t, s.inFlight.shares, "afterwards")
+		assert.True(t, s.inFlight.admitted.TryAcquire(512) && s.inFlight.running.TryAcquire(256), "afterwards")
 		s.wantMetric(t, "requests_shed_total{reason=\"in_flight\"} 451\nrequests_shed_total{reason=\"rate\"} 0")
-		warnings := strings.Count(s.log.String(), `"level":"WARN"`)
-		assert(t, warnings == 1+2+192+128+128, "log: got %d warnings, want one for each rejected request", warnings)
+		assert.Equal(t, 451, strings.Count(s.log.String(), `"level":"WARN"`), "warnings: one for each rejected request")
 	})
 }
 
@@ -166,13 +159,12 @@ func TestDecoding(t *testing.T) {
 		for others, want := range map[int64]string{processors: "503 after 3s", processors - 1: "200 after 0s"} {
 			limit.TryAcquire(others)
 			start := time.Now()
-			code := s.send("POST /v1/books", `{"title":"a"}`).Code
-			got := fmt.Sprint(code, " after ", time.Since(start))
-			assert(t, got == want, "%d other bodies: got %s, want %s", others, got, want)
+			got := fmt.Sprint(s.send("POST /v1/books", `{"title":"a"}`).Code, " after ", time.Since(start))
+			assert.Equal(t, want, got, "beside %d other bodies", others)
 			limit.Release(others)
 		}
-		assert(t, limit.TryAcquire(processors), "afterwards: a body is still being decoded")
-		assert(t, strings.Contains(s.log.String(), `"duration_us":3000000,`), "log: got %s, want a line with 3 s", s.log.String())
+		assert.True(t, limit.TryAcquire(processors), "afterwards: a body is still being decoded")
+		assert.Contains(t, s.log.String(), `"duration_us":3000000,`)
 	})
 }
 
@@ -181,20 +173,16 @@ func TestSlowBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Options{MaxInFlight: 1})
 		body, send := io.Pipe()
+		r := newRequest("POST /v1/books", "{}")
+		r.Body, r.ContentLength = body, -1
 		status := make(chan int)
-		go func() {
-			r := newRequest("POST /v1/books", "{}")
-			r.Body, r.ContentLength = body, -1
-			status <- do(s, r).Code
-		}()
+		go func() { status <- do(s, r).Code }()
 		synctest.Wait()
-		got := s.send("GET /v1/books", "").Code
-		assert(t, got == 200 && !s.inFlight.running.TryAcquire(2),
-			"a request meanwhile: got status %d, want 200 for one at a time", got)
+		assert.Equal(t, 200, s.send("GET /v1/books", "").Code, "a request meanwhile")
+		assert.False(t, s.inFlight.running.TryAcquire(2), "two requests may run, want one at a time")
 		_, _ = io.WriteString(send, `{"title":"a"}`)
 		_ = send.Close()
-		got = <-status
-		assert(t, got == 200, "the slow request: got status %d, want 200", got)
+		assert.Equal(t, 200, <-status, "the slow request")
 	})
 }
 
@@ -224,7 +212,7 @@ func TestRateLimit(t *testing.T) {
 			r.RemoteAddr = test.address + ":80"
 			w := do(s, r)
 			got := strings.TrimSpace(fmt.Sprint(w.Code, " ", w.Header().Get("Retry-After")))
-			assert(t, got == test.want, "%+v: got %s", test, got)
+			assert.Equal(t, test.want, got, test)
 		}
 		s.wantMetric(t, `requests_shed_total{reason="rate"} 4`)
 	})
@@ -248,7 +236,6 @@ func TestReady(t *testing.T) {
 			}
 		}
 		want := func(want string) {
-			t.Helper()
 			checks = 0
 			start, statuses := time.Now(), make(chan int)
 			ctx, cancel := context.WithCancel(t.Context())
@@ -259,8 +246,7 @@ func TestReady(t *testing.T) {
 				cancel()
 			}
 			for range 3 {
-				got := fmt.Sprintf("%d after %v, checks: %d", <-statuses, time.Since(start), checks)
-				assert(t, got == want, "got %s, want %s", got, want)
+				assert.Equal(t, want, fmt.Sprintf("%d after %v, checks: %d", <-statuses, time.Since(start), checks))
 			}
 		}
 		want("200 after 1s, checks: 1")
@@ -272,7 +258,6 @@ func TestReady(t *testing.T) {
 		want("503 after 2s, checks: 1")
 		s.Stopping()
 		want("503 after 0s, checks: 0")
-		got := s.send("GET /v1/books", "").Header().Get("Connection")
-		assert(t, got == "close", "Connection while stopping: got %q, want close", got)
+		assert.Equal(t, "close", s.send("GET /v1/books", "").Header().Get("Connection"), "while stopping")
 	})
 }
