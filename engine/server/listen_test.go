@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -23,6 +22,8 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestTLS checks new files without a restart, but not half a pair; HTTP/1.1 only; and the log of failed handshakes.
@@ -45,31 +46,26 @@ func TestTLS(t *testing.T) {
 			{other.CertFile, o.CertFile, "old.example"}, // half a pair
 			{other.KeyFile, o.KeyFile, "new.example"},
 		} {
-			if err := os.Rename(step.from, step.to); err != nil {
-				s.Fatal(err)
-			}
+			require.NoError(s, os.Rename(step.from, step.to))
 			time.Sleep(time.Second)
 			for range 2 { // of which one reads the files
 				go get()
 			}
 			got, cert := get()
-			wantEqual(s.T, "response", got, "http/1.1[max-age=31536000] ["+step.want+"]")
+			assert.Equal(s, "http/1.1[max-age=31536000] ["+step.want+"]", got, "response")
 			families := must(registry.Gather())
 			expiry := families[len(families)-1].Metric[0].Gauge.GetValue()
-			wantEqual(s.T, "expiry", expiry, float64(cert.NotAfter.Unix()))
+			assert.EqualValues(s, cert.NotAfter.Unix(), expiry, "expiry of %s", step.want)
 		}
 		tls11 := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
-		old := tls.Client(s.dial(s.conns), tls11)
-		defer old.Close()
-		wantEqual(s.T, "TLS 1.1 is served", old.Handshake() == nil, false)
+		assert.Error(s, tls.Client(s.dial(s.conns), tls11).Handshake(), "with TLS 1.1")
 		synctest.Wait()
 		for _, text := range []string{`ERROR msg="the new certificate cannot be used`, `DEBUG msg="http: TLS handshake error`} {
-			wantEqual(s.T, log.String()+"has "+text, strings.Count(log.String(), text), 1)
+			assert.Equal(s, 1, strings.Count(log.String(), text), "lines with %s in the log:\n%s", text, &log)
 		}
 	})
 }
 
-// send sends data on a new connection.
 func send(l net.Listener, data string) net.Conn {
 	conn := must(net.Dial(l.Addr().Network(), l.Addr().String()))
 	_, _ = io.WriteString(conn, data)
@@ -79,44 +75,40 @@ func send(l net.Listener, data string) net.Conn {
 // TestListen checks that a server replaces the Unix socket of a killed one, but not one that is served, nor while
 // another server starts; and that it removes only its own socket, and still accepts a waiting connection then.
 func TestListen(t *testing.T) {
-	limit(t)
+	defer limit(t).Stop()
 	t.Chdir(t.TempDir()) // its path may be too long for a socket
 	const path = "http.sock"
 	_ = must(Listen("unix:" + path)).(unixListener).UnixListener.Close() // as if it was killed
 	other := flock.New(path + ".lock")
 	must(other.TryLock())
 	synctest.Test(t, func(t *testing.T) {
-		if _, err := Listen("unix:" + path); err == nil || !strings.Contains(err.Error(), path+".lock") {
-			t.Errorf("while another server starts: got error %v, want one with the path of the lock", err)
-		}
+		_, err := Listen("unix:" + path)
+		assert.ErrorContains(t, err, path+".lock", "while another server starts")
 	})
 	_ = other.Close()
 	served := must(Listen("unix:" + path))
-	if _, err := Listen("unix:" + path); !errors.Is(err, syscall.EADDRINUSE) {
-		t.Errorf("a second server: got error %v, want %v", err, syscall.EADDRINUSE)
-	}
+	_, err := Listen("unix:" + path)
+	assert.ErrorIs(t, err, syscall.EADDRINUSE, "a second server")
 	for file, want := range map[string]os.FileMode{path: os.ModeSocket | 0o660, path + ".lock": 0o600} {
-		wantEqual(t, file, must(os.Stat(file)).Mode(), want)
+		assert.Equal(t, want, must(os.Stat(file)).Mode(), file)
 	}
 	_ = os.Rename(path, "moved")
 	second := must(Listen("unix:" + path))
 	_ = served.Close()
-	must(os.Lstat(path)) // another server's socket is still there
+	require.FileExists(t, path, "another server's socket")
 	synctest.Test(t, func(t *testing.T) {
 		defer send(second, "").Close()
 		go second.Close()
 		synctest.Wait() // until it pauses
-		_, err := os.Lstat(path)
-		if conn, err2 := second.Accept(); !os.IsNotExist(err) || err2 != nil {
-			t.Errorf("while it closes: got the socket, error %v, connection %v, error %v, want a connection only", err, conn, err2)
-		}
+		assert.NoFileExists(t, path, "while it closes")
+		_, err := second.Accept()
+		assert.NoError(t, err, "a connection while it closes")
 		time.Sleep(arrivalTime)
 	})
 	for _, path := range []string{path + ".lock", "@abstract", strings.Repeat("x", len(syscall.RawSockaddrUnix{}.Path))} {
 		_, err := Listen("unix:" + path)
-		if _, err2 := os.Lstat(path + ".lock"); err == nil || !os.IsNotExist(err2) {
-			t.Errorf("%s: got errors %v, %v, want one, and no lock", path, err, err2)
-		}
+		assert.Error(t, err, path)
+		assert.NoFileExists(t, path+".lock")
 	}
 }
 
@@ -129,20 +121,18 @@ func TestBuffers(t *testing.T) {
 		defer send(l, "").Close()
 		conn := must(l.Accept())
 		defer conn.Close()
-		raw := must(conn.(syscall.Conn).SyscallConn())
-		_ = raw.Control(func(fd uintptr) {
-			for _, option := range []int{syscall.SO_RCVBUF, syscall.SO_SNDBUF} {
-				if size, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, option); err != nil || size > 64<<10 {
-					t.Errorf("%s, option %d: got %d bytes, error %v, want at most 64 KiB", addr, option, size, err)
-				}
-			}
-		})
+		file := must(conn.(interface{ File() (*os.File, error) }).File())
+		defer file.Close()
+		for _, option := range []int{syscall.SO_RCVBUF, syscall.SO_SNDBUF} {
+			size := must(syscall.GetsockoptInt(int(file.Fd()), syscall.SOL_SOCKET, option))
+			assert.LessOrEqual(t, size, 64<<10, "%s, option %d", addr, option)
+		}
 	}
 }
 
 // TestLeft checks that a Unix socket serves no client that has left, but one that has only ended its request.
 func TestLeft(t *testing.T) {
-	limit(t)
+	defer limit(t).Stop()
 	t.Chdir(t.TempDir())
 	l := must(Listen("unix:http.sock"))
 	s, h := newServer(Options{Listeners: []net.Listener{l}, MaxConnections: 1}) // served one after the other
@@ -153,8 +143,8 @@ func TestLeft(t *testing.T) {
 	defer client.Close()
 	_ = client.(*net.UnixConn).CloseWrite()
 	go s.http.Serve(s.listeners[0])
-	wantEqual(t, "status", roundTrip(client, "").StatusCode, 200)
-	wantEqual(t, "requests of a client that has left", len(h.running), 0)
+	assert.Equal(t, 200, roundTrip(client, "").StatusCode)
+	assert.Empty(t, h.running, "requests of a client that has left")
 }
 
 func TestConnectionLimit(t *testing.T) {
@@ -166,7 +156,7 @@ func TestConnectionLimit(t *testing.T) {
 		roundTrip(first, request("GET /ok"))
 		roundTrip(second, request("GET /ok"))
 		time.AfterFunc(time.Minute, func() { _ = first.Close() })
-		wantEqual(s.T, "one more connection, after another ended", s.get("/ok").StatusCode, 200)
+		assert.Equal(s, 200, s.get("/ok").StatusCode, "one more connection, after another ended")
 		s.wantTime(time.Minute)
 		s.dial(s.conns) // also waits
 		s.cancel(nil)
@@ -186,27 +176,25 @@ func TestAdmin(t *testing.T) {
 		}
 		for range adminConnections { // the first one exceeds the limit
 			r := roundTrip(s.dial(s.admin), request("GET /livez"))
-			wantEqual(s.T, "status and close", fmt.Sprint(r.StatusCode, r.Close), "200 true")
+			assert.Equal(s, "200 true", fmt.Sprint(r.StatusCode, r.Close), "status and close")
 			synctest.Wait()
 		}
 		for i, want := range []int{0, 200} {
-			wantEqual(s.T, fmt.Sprint("idle connection ", i), roundTrip(idle[i], request("GET /livez")).StatusCode, want)
+			assert.Equal(s, want, roundTrip(idle[i], request("GET /livez")).StatusCode, "idle connection %d", i)
 		}
-		wantEqual(s.T, "the oldest connection, which is answered", <-slow, 200)
+		assert.Equal(s, 200, <-slow, "the oldest connection, which is answered")
 		s.wantTime(time.Second)
 		large := "X: " + strings.Repeat("x", 20<<10) + "\r\n"
 		for line, want := range map[string]int{
 			request("GET /livez", large): 431, request("GET /metrics"): 200, request("GET /ok"): 404,
 			request("GET /debug/pprof/heap"): 200, request("GET /debug/pprof/cmdline"): 404, // it may have a password
 		} {
-			wantEqual(s.T, line, roundTrip(s.dial(s.admin), line).StatusCode, want)
+			assert.Equal(s, want, roundTrip(s.dial(s.admin), line).StatusCode, "%.80q", line)
 		}
 	})
 }
 
-// certified returns options with a new certificate.
 func certified(t *testing.T, name string) Options {
-	t.Helper()
 	dir := t.TempDir()
 	o := Options{CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
 	key, _ := ecdsa.GenerateKey(elliptic.P256(), nil) // New reports a failure of this or what follows
@@ -226,6 +214,6 @@ func TestMaxConnections(t *testing.T) {
 	for files, want := range map[uint64]int{64: 32, 100: 50, 1000: 936, 1100: 1000} {
 		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: files, Max: old.Max})
 		s, _ := newServer(Options{})
-		wantEqual(t, fmt.Sprint("connections with ", files, " files"), cap(s.connections), want)
+		assert.Equal(t, want, cap(s.connections), "connections with %d files", files)
 	}
 }

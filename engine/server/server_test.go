@@ -16,11 +16,13 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // testHandler serves the probes, and paths that are named for what they do.
 type testHandler struct {
-	running chan struct{} // receives a value for each request to /hang, and each failure of /large
+	running chan struct{} // receives a value for each request to /hang, and when /large has ended
 	done    chan struct{} // ends requests to /hang
 }
 
@@ -39,13 +41,11 @@ func (h *testHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "0")
 		w.WriteHeader(http.StatusUnauthorized)
 	case "/hijack":
-		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
-			_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\n\r\n")
-		}
+		conn, _, _ := http.NewResponseController(w).Hijack()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\n\r\n")
 	case "/large":
-		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
-			h.running <- struct{}{}
-		}
+		_, _ = w.Write(make([]byte, 1<<20))
+		h.running <- struct{}{}
 	default:
 		w.WriteHeader(http.StatusNotFound)
 	}
@@ -65,36 +65,24 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func wantEqual[T comparable](t *testing.T, what string, got, want T) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s: got %v, want %v", what, got, want)
-	}
-}
-
 // running is a server in a bubble of synctest, whose connections are pipes.
 type running struct {
 	*testing.T
-	handler *testHandler
-	conns   pipes
-	others  pipes // a second listener
-	admin   pipes
-	begin   time.Time
-	cancel  context.CancelCauseFunc
-	failed  chan error
-	ended   chan error
+	handler              *testHandler
+	conns, others, admin pipes // others is a second listener
+	begin                time.Time
+	cancel               context.CancelCauseFunc
+	failed, ended        chan error
 }
 
-// limit fails a test that hangs.
-func limit(t *testing.T) {
-	timer := time.AfterFunc(10*time.Second, func() { panic(t.Name() + " hangs") })
-	t.Cleanup(func() { timer.Stop() })
+// limit fails a test that hangs, unless it is stopped.
+func limit(t *testing.T) *time.Timer {
+	return time.AfterFunc(10*time.Second, func() { panic(t.Name() + " hangs") })
 }
 
 // inBubble calls f with a running server.
 func inBubble(t *testing.T, o Options, f func(s *running)) {
-	t.Helper()
-	limit(t)
+	defer limit(t).Stop()
 	synctest.Test(t, func(t *testing.T) {
 		conns, others, admin, failed := newPipes(), newPipes(), newPipes(), make(chan error)
 		o.Listeners, o.Admin, o.Failed = []net.Listener{conns, others}, admin, failed
@@ -141,24 +129,20 @@ func (s *running) dial(listener pipes) net.Conn {
 	return client
 }
 
-// get sends a request on a new connection.
 func (s *running) get(path string) http.Response {
 	return roundTrip(s.dial(s.conns), request("GET "+path))
 }
 
 // wantEnd checks after what time and with which error, or nil, the server ends.
 func (s *running) wantEnd(after time.Duration, want any) {
-	s.Helper()
-	wantEqual(s.T, "the end", fmt.Sprint(<-s.ended), fmt.Sprint(want))
+	assert.Equal(s, fmt.Sprint(want), fmt.Sprint(<-s.ended), "the end")
 	s.wantTime(after)
 }
 
 // wantTime checks how long the server has run. net/http waits before it closes a connection.
 func (s *running) wantTime(want time.Duration) {
-	s.Helper()
-	if got := time.Since(s.begin); got < want || got > want+2*time.Second {
-		s.Errorf("got %v, want %v, or up to 2 s more", got, want)
-	}
+	got := time.Since(s.begin)
+	assert.True(s, got >= want && got <= want+2*time.Second, "got %v, want %v, or up to 2 s more", got, want)
 }
 
 // roundTrip sends data and returns the response, or one with the status 0 if none arrives.
@@ -203,9 +187,9 @@ func TestConnections(t *testing.T) {
 		inBubble(t, Options{}, func(s *running) {
 			conn := s.dial(s.conns)
 			first, slow, _ := strings.Cut(c.send, "|")
-			if r := roundTrip(conn, first); r.StatusCode != c.status || r.Close != c.close {
-				s.Errorf("%.80q: got status %d, close %v, want %d, %v", c.send, r.StatusCode, r.Close, c.status, c.close)
-			}
+			r := roundTrip(conn, first)
+			assert.Equal(s, c.status, r.StatusCode, "%.80q", c.send)
+			assert.Equal(s, c.close, r.Close, "%.80q: close", c.send)
 			for i := range slow {
 				must(io.WriteString(conn, slow[i:i+1])) // although the response has been sent
 				time.Sleep(100 * time.Millisecond)
@@ -218,22 +202,21 @@ func TestConnections(t *testing.T) {
 		conn := s.dial(s.conns)
 		_, _ = io.WriteString(conn, request("POST /read", length)+"lar")
 		time.Sleep(29 * time.Second)
-		wantEqual(s.T, "a slow body", roundTrip(conn, "ge").StatusCode, 200)
+		assert.Equal(s, 200, roundTrip(conn, "ge").StatusCode, "a slow body")
 	})
 	inBubble(t, Options{}, func(s *running) { // a client that does not read
 		_, _ = io.WriteString(s.dial(s.conns), request("GET /large"))
-		<-s.handler.running // has failed to write
+		<-s.handler.running
 		s.wantTime(20 * time.Second)
 	})
 }
-
-var sigterm = Interrupted{syscall.SIGTERM}
 
 // TestDrain checks which signals drain a server whose log is blocked, and what clients see meanwhile. Without a
 // drain, a connection arrives while the listener closes, and a request on it after that.
 func TestDrain(t *testing.T) {
 	for cause, drain := range map[error]time.Duration{
-		sigterm: time.Hour, Interrupted{syscall.SIGHUP}: time.Hour, Interrupted{syscall.SIGINT}: 0, io.EOF: 0,
+		Interrupted{syscall.SIGTERM}: time.Hour, Interrupted{syscall.SIGHUP}: time.Hour,
+		Interrupted{syscall.SIGINT}: 0, io.EOF: 0,
 	} {
 		var stopping atomic.Bool
 		o := Options{Drain: time.Hour, Logger: slog.New(slog.NewTextHandler(&stuck{hang: 10 * time.Minute}, nil))}
@@ -245,8 +228,8 @@ func TestDrain(t *testing.T) {
 			if drain == 0 {
 				<-s.others.closed // the last
 			}
-			wantEqual(s.T, "a request meanwhile", roundTrip(conn, request("GET /ok")).StatusCode, 200)
-			wantEqual(s.T, "Stopping was called", stopping.Load(), true)
+			assert.Equal(s, 200, roundTrip(conn, request("GET /ok")).StatusCode, "a request meanwhile")
+			assert.True(s, stopping.Load(), "Stopping was not called")
 			s.wantEnd(drain, nil)
 		})
 	}
@@ -263,7 +246,7 @@ func TestNotify(t *testing.T) {
 	for _, want := range []string{"READY=1", "STOPPING=1"} {
 		message := make([]byte, 100)
 		n, _, _ := systemd.ReadFrom(message)
-		wantEqual(t, "message", string(message[:n]), want)
+		assert.Equal(t, want, string(message[:n]))
 	}
 }
 
@@ -275,14 +258,14 @@ func TestStop(t *testing.T) {
 			go func() { status <- s.get("/hang").StatusCode }()
 			<-s.handler.running
 		}
-		s.cancel(sigterm)
+		s.cancel(Interrupted{syscall.SIGTERM})
 		synctest.Wait()
 		s.failed <- io.ErrShortWrite
 		time.Sleep(8 * time.Second)
 		s.handler.done <- struct{}{} // ends one of them
-		wantEqual(s.T, "a request in progress", <-status, 200)
+		assert.Equal(s, 200, <-status, "a request in progress")
 		s.wantEnd(9*time.Second, "short write\nsome connections did not end within 9s")
-		wantEqual(s.T, "a request that hangs, without a response", <-status, 0)
+		assert.Equal(s, 0, <-status, "a request that hangs, without a response")
 		s.wantTime(9 * time.Second)
 		close(s.handler.done)
 	})
