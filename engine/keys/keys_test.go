@@ -14,16 +14,11 @@ import (
 	"time"
 
 	"example.com/petstore/engine/fault"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const fixedToken = "a-fixed-key-of-the-operator"
-
-func assert(t *testing.T, ok bool, format string, args ...any) {
-	t.Helper()
-	if !ok {
-		t.Errorf(format, args...)
-	}
-}
 
 func TestNew(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -31,21 +26,21 @@ func TestNew(t *testing.T) {
 	for i := range 400 {
 		got, token, err := New("key", "someone", i%2 == 0, noon.Add(999*time.Millisecond).In(time.FixedZone("east", 3600)), 90*time.Minute+time.Millisecond)
 		want := Key{Name: "someone", Hash: sha256.Sum256([]byte(token)), ReadOnly: i%2 == 0, CreatedAt: noon, ExpiresAt: noon.Add(90 * time.Minute)}
-		if want.ID, _ = tokenID(token); err != nil || want.ID == "" || got != want {
-			t.Fatalf("got %+v, token %q, error %v, want %+v", got, token, err, want)
-		}
-		matched := Pattern("key").FindString(token) == token && Pattern("key").MatchString(token[:20])
-		assert(t, matched, "Pattern: got no match of %q", token)
+		want.ID, _ = tokenID(token)
+		require.NoError(t, err)
+		require.Equal(t, want, got, token)
+		assert.Equal(t, token, Pattern("key").FindString(token))
+		assert.Regexp(t, Pattern("key"), token[:20])
 		random := got.ID + token[len(token)-36:len(token)-6]
-		repeated := strings.Contains(random[9:], random[8:16]) || strings.Contains(random[8:], random[:8])
-		assert(t, !repeated, "got a part twice: %q", token)
+		assert.NotContains(t, random[9:], random[8:16], "the secret, which repeats itself")
+		assert.NotContains(t, random[8:], random[:8], "the secret, which repeats the ID")
 		parts[random[:8]], parts[random[8:]] = true, true
 	}
-	assert(t, len(parts) == 800, "got %d different IDs and secrets, want 800", len(parts))
+	assert.Equal(t, 800, len(parts), "different IDs and secrets")
 	check := func(prefix, name string, lifetime time.Duration, valid bool) {
 		_, token, err := New(prefix, name, false, noon, lifetime)
-		assert(t, (err == nil) == valid && (token != "") == valid,
-			"%q, %q, %v: got token %q, error %v, want valid: %v", prefix, name, lifetime, token, err, valid)
+		assert.Equal(t, valid, err == nil, "%q, %q, %v: got error %v", prefix, name, lifetime, err)
+		assert.Equal(t, valid, token != "", "%q, %q, %v: got token %q", prefix, name, lifetime, token)
 	}
 	for name, valid := range map[string]bool{
 		"Ops: “nightly” import": true, strings.Repeat("é", 100): true, strings.Repeat("é", 101): false,
@@ -64,8 +59,8 @@ func TestID(t *testing.T) {
 	sealed := func(body string) string { return body + checksum(body) }
 	token := sealed("key_abcdefgh_" + zeros[:30])
 	id, ok := tokenID(token)
-	assert(t, ok && id == "abcdefgh" && checksum("123456789") == "3jZRME", // they never change
-		"ID: got %q, %v, want abcdefgh", id, ok)
+	assert.True(t, ok && id == "abcdefgh", "tokenID(%q): got %q, %v, want abcdefgh", token, id, ok)
+	assert.Equal(t, "3jZRME", checksum("123456789"), "which never changes")
 	for _, junk := range []string{
 		"", "key_", token[1:], "0" + token, token[:len(token)-1], token + "0", token + "\n",
 		token[:20] + "~" + token[21:], "key_abcdefgh_" + zeros,
@@ -73,7 +68,7 @@ func TestID(t *testing.T) {
 		sealed("key_abcdefgh__" + zeros[:29]), sealed(strings.ToUpper("key_abcdefgh_") + zeros[:30]),
 	} {
 		id, ok := tokenID(junk)
-		assert(t, !ok && id == "", "tokenID(%q): got %q, %v, want none", junk, id, ok)
+		assert.True(t, !ok && id == "", "tokenID(%q): got %q, %v, want none", junk, id, ok)
 	}
 }
 
@@ -128,7 +123,6 @@ func (f *fixture) RecordKeyUse(ctx context.Context, used map[string]time.Time) e
 	return nil
 }
 
-// change changes a stored key.
 func (f *fixture) change(id string, change func(*Key)) {
 	stored, _ := f.stored.Load(id)
 	k := stored.(Key)
@@ -136,7 +130,6 @@ func (f *fixture) change(id string, change func(*Key)) {
 	f.stored.Store(id, k)
 }
 
-// create returns the ID and the token of a new key, which is stored.
 func (f *fixture) create(lifetime time.Duration) (id, token string) {
 	k, token, _ := New("key", "someone", false, time.Now(), lifetime) // it is valid
 	f.stored.Store(k.ID, k)
@@ -145,7 +138,6 @@ func (f *fixture) create(lifetime time.Duration) (id, token string) {
 
 // want checks the result of Authenticate, such as an ID or "expired 12345678", and how often the store is asked.
 func (f *fixture) want(token, want string, lookups int64) {
-	f.Helper()
 	before := f.lookups.Load()
 	key, err := f.Authenticate(f.Context(), token)
 	got := key.ID
@@ -154,8 +146,8 @@ func (f *fixture) want(token, want string, lookups int64) {
 	} else if err != nil {
 		got += err.Error()
 	}
-	n := f.lookups.Load() - before
-	assert(f.T, got == want && n == lookups, "got %q after %d look-ups, want %q after %d", got, n, want, lookups)
+	assert.Equal(f, want, got)
+	assert.Equal(f, lookups, f.lookups.Load()-before, "look-ups")
 }
 
 func TestAuthenticate(t *testing.T) {
@@ -231,21 +223,18 @@ func TestLookups(t *testing.T) {
 			}
 			synctest.Wait()
 			leave()
-			got := f.lookups.Load()
-			assert(f.T, got == 1+most+1, "got %d look-ups, want two of the known key and %d others", got, most)
+			assert.EqualValues(f, 1+most+1, f.lookups.Load(), "look-ups: two of the known key and %d others", most)
 			const most = 5*time.Second - cacheTTL // the documented limit of a revocation
 			time.Sleep(most)                      // unlike Wait, it hides no data race
 			f.record = func() error {
 				go f.Authenticate(f.Context(), known) // meanwhile
 				return errAway
 			}
-			err := f.recordUses(f.Context())
-			assert(f.T, errors.Is(err, errAway), "recordUses: got error %v, want %v", err, errAway)
+			assert.ErrorIs(f, f.recordUses(f.Context()), errAway)
 			for range 2*callers + 1 {
-				assert(f.T, <-succeeded == (delay < time.Hour), "look-ups take %v: got another result", delay)
+				assert.Equal(f, delay < time.Hour, <-succeeded, "the result when look-ups take %v", delay)
 			}
-			took := time.Since(begin)
-			assert(f.T, took <= most, "got the last result after %v, want at most %v", took, most)
+			assert.LessOrEqual(f, time.Since(begin), most, "until the last result")
 			time.Sleep(time.Hour) // until the use meanwhile has ended
 		})
 	}
@@ -259,11 +248,10 @@ func TestRecordUses(t *testing.T) {
 		go f.RecordUses(ctx, slog.New(slog.NewTextHandler(&log, nil)))
 		use := func() time.Time { f.want(token, id, 1); return time.Now() }
 		wantUsed := func(want time.Time) {
-			f.Helper()
 			time.Sleep(30 * time.Second)
 			synctest.Wait()
 			k, _ := f.stored.Load(id)
-			assert(f.T, k.(Key).UsedAt.Equal(want), "got a use at %v, want %v", k.(Key).UsedAt, want)
+			assert.WithinDuration(f, want, k.(Key).UsedAt, 0, "the last use")
 		}
 		succeed, stored := f.record, time.Time{}
 		for _, err := range []error{nil, errAway} { // a use while others are recorded is not lost
@@ -288,7 +276,6 @@ func TestRecordUses(t *testing.T) {
 		last = use()
 		stop()
 		wantUsed(last)
-		ok := strings.Count(log.String(), "away") == 2 && strings.Count(log.String(), "\n") == 2
-		assert(f.T, ok, "log: got %q, want two errors", &log)
+		assert.Regexp(f, "^.*away.*\n.*away.*\n$", log.String(), "two errors in the log")
 	})
 }
