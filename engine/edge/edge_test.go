@@ -252,7 +252,6 @@ func TestOrigins(t *testing.T) {
 
 // TestClientAddress checks that X-Forwarded-For counts only if a trusted network or a Unix socket sends an address.
 func TestClientAddress(t *testing.T) {
-	unix := context.WithValue(t.Context(), http.LocalAddrContextKey, &net.UnixAddr{Net: "unix"})
 	s := newServer(t, Options{TrustedProxies: []net.IPNet{{IP: net.IPv4(10, 0, 0, 0), Mask: net.CIDRMask(8, 32)}}})
 	for _, c := range []struct{ connection, forwarded, want string }{
 		{"10.0.0.1:5", "198.51.100.7, 10.0.0.2", "198.51.100.7"},
@@ -266,7 +265,7 @@ func TestClientAddress(t *testing.T) {
 		r := newRequest("GET /livez", "")
 		r.RemoteAddr, r.Header["X-Forwarded-For"] = c.connection, strings.Split(c.forwarded, "|")
 		if c.connection == "@" {
-			r = r.WithContext(unix)
+			r = r.WithContext(context.WithValue(t.Context(), http.LocalAddrContextKey, &net.UnixAddr{}))
 		}
 		s.log.Reset()
 		do(s, r)

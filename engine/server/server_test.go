@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// testHandler serves the probes, and paths that are named for what they do.
+// testHandler serves paths that are named for what they do, and all others with 200.
 type testHandler struct {
 	running chan struct{} // receives a value for each request to /hang, and when /large has ended
 	done    chan struct{} // ends requests to /hang
@@ -28,7 +28,6 @@ type testHandler struct {
 
 func (h *testHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
-	case "/readyz", "/livez", "/ok":
 	case "/hang":
 		h.running <- struct{}{}
 		<-h.done
@@ -46,8 +45,6 @@ func (h *testHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/large":
 		_, _ = w.Write(make([]byte, 1<<20))
 		h.running <- struct{}{}
-	default:
-		w.WriteHeader(http.StatusNotFound)
 	}
 }
 
