@@ -258,13 +258,14 @@ func TestIndexEmptied(t *testing.T) {
 func TestDamage(t *testing.T) {
 	path := atRest(t, "a")
 	damageLeaf(t, path, "tags")
+	damaged := func(conn Conn) error { return conn.Stmt(selectTags).QueryRow().Scan(new(string)) }
 	for what, call := range map[string]func(*DB, context.Context, func(Conn) error) error{"read": (*DB).Read, "write": (*DB).Write} {
 		d := open(t, path)
 		log, logger := dbtest.NewLog()
 		d.logger = logger
-		err := call(d, t.Context(), func(conn Conn) error { return conn.Stmt(selectTags).QueryRow().Scan(new(string)) })
-		assert.ErrorContains(t, err, "malformed", what)
-		_, err = create(t.Context(), d, "late")
+		assert.ErrorContains(t, call(d, t.Context(), damaged), "malformed", what)
+		assert.ErrorContains(t, d.Read(t.Context(), damaged), "malformed", what) // which is not logged again
+		_, err := create(t.Context(), d, "late")
 		assert.ErrorContains(t, err, "the database is damaged", what)
 		dbtest.WantKind(t, what, err, fault.Unavailable) // nothing was done
 		require.NoError(t, d.Ping(t.Context()), what)

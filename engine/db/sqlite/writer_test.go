@@ -90,7 +90,7 @@ func TestWaiting(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // the bubble's
 		defer cancel()
 		var inTime, late sync.WaitGroup
-		inTime.Go(func() { assert.NoError(t, d.Write(t.Context(), func(Conn) error { <-held; return nil })) })
+		inTime.Go(func() { assert.NoError(t, d.Write(ctx, func(Conn) error { <-held; return nil })) }) // it runs
 		synctest.Wait()
 		var errs [4]error
 		late.Go(func() { _, errs[0] = create(ctx, d, "late") })
