@@ -57,7 +57,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// forgetting is a store that has a result for each batch: how many keys were forgotten, or an error.
+// forgetting is a store that has a result for each batch: how many keys were forgotten, or an error after one.
 type forgetting struct {
 	store.Store
 	results []any
@@ -67,9 +67,10 @@ type forgetting struct {
 func (f *forgetting) ForgetIdempotencyKeys(_ context.Context, age time.Duration) (int, error) {
 	f.calls = append(f.calls, fmt.Sprint(age, " at ", time.Now().UTC().Format(time.TimeOnly)))
 	result := f.results[len(f.calls)-1]
-	n, _ := result.(int)
-	err, _ := result.(error)
-	return n, err
+	if err, failed := result.(error); failed {
+		return 1, err
+	}
+	return result.(int), nil
 }
 
 func TestForgetIdempotencyKeys(t *testing.T) {
@@ -85,7 +86,7 @@ func TestForgetIdempotencyKeys(t *testing.T) {
 		}
 		assert.Equal(t, want, s.calls, "calls")
 		logged := regexp.MustCompile(`WARN|keys=\d+`).FindAllString(log.String(), -1)
-		assert.Equal(t, []string{"keys=1001", "keys=1000", "WARN", "WARN"}, logged, "log")
+		assert.Equal(t, []string{"keys=1001", "keys=1001", "WARN", "keys=1", "WARN"}, logged, "log")
 	})
 }
 
