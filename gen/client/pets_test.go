@@ -59,6 +59,11 @@ func TestAll(t *testing.T) {
 	_, err = client.GetPet(t.Context(), c, 10)
 	e, _ := errors.AsType[*client.ResponseError](err)
 	assert.True(t, e != nil && e.Code == client.CodeNotFound, "GetPet: got error %v, want a ResponseError", err)
+	_, err = client.GetPet(t.Context(), c, 9, func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer own")
+		return nil
+	})
+	assert.ErrorContains(t, err, "401", "a request has its own key")
 	walks := []walk{{`null`, 2, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9}}, {`{"limit":2,"after":6}`, 3, []int64{7, 8, 9}}}
 	for filter, q := range example.Filters() {
 		q.Limit = 9
