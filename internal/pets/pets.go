@@ -69,7 +69,8 @@ func (p NewPet) Fingerprint() []byte {
 // used an idempotency key, is p's.
 func (p NewPet) CheckRepeat(fingerprint []byte) error {
 	if !bytes.Equal(p.Fingerprint(), fingerprint) {
-		return fault.New(fault.IdempotencyKeyReused, "this Idempotency-Key was used for another pet; send a new key for a new pet")
+		return fault.New(fault.IdempotencyKeyReused,
+			"this Idempotency-Key was used for another pet; send a new key for a new pet")
 	}
 	return nil
 }

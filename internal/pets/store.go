@@ -63,4 +63,5 @@ func NoSuchPet(id int64) error {
 }
 
 // ErrRemoved means that the pet of an idempotency key is gone.
-var ErrRemoved = fault.New(fault.IdempotencyKeyReused, "the pet of this Idempotency-Key was removed; send a new key for a new pet")
+var ErrRemoved = fault.New(fault.IdempotencyKeyReused,
+	"the pet of this Idempotency-Key was removed; send a new key for a new pet")

@@ -20,7 +20,8 @@ const (
 	selectKey  = "SELECT " + keyList + " FROM petstore.keys WHERE id = $1"
 	selectKeys = "SELECT " + keyList + " FROM petstore.keys ORDER BY created_at, stored"
 	revokeKey  = "UPDATE petstore.keys SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING " + keyList
-	recordUse  = `UPDATE petstore.keys AS stored SET used_at = used.at FROM unnest($1::text[], $2::timestamptz[]) AS used (id, at)
+	recordUse  = `UPDATE petstore.keys AS stored SET used_at = used.at
+FROM unnest($1::text[], $2::timestamptz[]) AS used (id, at)
 WHERE stored.id = used.id AND (stored.used_at IS NULL OR stored.used_at < used.at)`
 )
 

@@ -29,20 +29,25 @@ const (
 	insertPet = "INSERT INTO petstore.pets (" + newPetList + ") VALUES ($1, $2, $3) RETURNING id"
 
 	// These return no row if the idempotency key is in use.
-	insertIdempotencyKey = "INSERT INTO petstore.idempotency_keys (key, key_id, fingerprint, pet_id) VALUES ($1, $2, $3, nextval(" + sequence + ")) ON CONFLICT DO NOTHING RETURNING pet_id"
-	insertPetOfKey       = "INSERT INTO petstore.pets (id, " + newPetList + ") OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4)"
-	insertBoth           = "WITH new AS (" + insertIdempotencyKey + ") INSERT INTO petstore.pets (id, " + newPetList + ") OVERRIDING SYSTEM VALUE SELECT pet_id, $4, $5, $6 FROM new RETURNING id"
+	insertIdempotencyKey = "INSERT INTO petstore.idempotency_keys (key, key_id, fingerprint, pet_id)" +
+		" VALUES ($1, $2, $3, nextval(" + sequence + ")) ON CONFLICT DO NOTHING RETURNING pet_id"
+	insertNumbered = "INSERT INTO petstore.pets (id, " + newPetList + ") OVERRIDING SYSTEM VALUE"
+	insertPetOfKey = insertNumbered + " VALUES ($1, $2, $3, $4)"
+	insertBoth     = "WITH new AS (" + insertIdempotencyKey + ") " + insertNumbered +
+		" SELECT pet_id, $4, $5, $6 FROM new RETURNING id"
 
 	// These also write to the write-ahead log, so that their commits wait until a
 	// standby has the rows: the wait after the insert may have been canceled.
 	logged               = ", pg_logical_emit_message(true, 'petstore'::text, ''::text)"
-	selectIdempotencyKey = "SELECT pet_id, fingerprint" + logged + " FROM petstore.idempotency_keys WHERE key = $1 AND key_id = $2"
-	selectPetOfKey       = "SELECT " + petList + logged + " FROM petstore.pets WHERE id = $1"
+	selectIdempotencyKey = "SELECT pet_id, fingerprint" + logged +
+		" FROM petstore.idempotency_keys WHERE key = $1 AND key_id = $2"
+	selectPetOfKey = "SELECT " + petList + logged + " FROM petstore.pets WHERE id = $1"
 
 	selectPet = "SELECT " + petList + " FROM petstore.pets WHERE id = $1"
 
-	selectOldIdempotencyKeys = "SELECT key FROM petstore.idempotency_keys WHERE created_at < $1 ORDER BY created_at LIMIT 1000"
-	deleteIdempotencyKeys    = "DELETE FROM petstore.idempotency_keys WHERE key = ANY ($1) AND created_at < $2"
+	selectOldIdempotencyKeys = "SELECT key FROM petstore.idempotency_keys" +
+		" WHERE created_at < $1 ORDER BY created_at LIMIT 1000"
+	deleteIdempotencyKeys = "DELETE FROM petstore.idempotency_keys WHERE key = ANY ($1) AND created_at < $2"
 )
 
 func (s *Store) CreatePet(ctx context.Context, p pets.NewPet, key pets.IdempotencyKey) (made pets.Pet, err error) {

@@ -16,8 +16,9 @@ var (
 	insertKey  = Schema.Statement("INSERT INTO keys (" + keyColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
 	selectKey  = Schema.Statement("SELECT " + keyColumns + " FROM keys WHERE id = ?")
 	selectKeys = Schema.Statement("SELECT " + keyColumns + " FROM keys ORDER BY created_at, rowid")
-	revokeKey  = Schema.Statement("UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? RETURNING " + keyColumns)
-	recordUse  = Schema.Statement("UPDATE keys SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at < ?1)")
+	revokeKey  = Schema.Statement("UPDATE keys SET revoked_at = coalesce(revoked_at, ?)" +
+		" WHERE id = ? RETURNING " + keyColumns)
+	recordUse = Schema.Statement("UPDATE keys SET used_at = ?1 WHERE id = ?2 AND (used_at IS NULL OR used_at < ?1)")
 )
 
 func (s *Store) CreateKey(ctx context.Context, k keys.Key) error {

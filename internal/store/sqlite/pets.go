@@ -33,9 +33,11 @@ var (
 	// The pet gets the next identifier of AUTOINCREMENT. It is above those of all pets even
 	// if the row of sqlite_sequence was lost.
 	insertIdempotencyKey = Schema.Statement(`INSERT INTO idempotency_keys (pet_id, key, key_id, fingerprint)
-		SELECT max(coalesce(max(seq), 0), (SELECT coalesce(max(id), 0) FROM pets)) + 1, ?, ?, ? FROM sqlite_sequence WHERE name = 'pets'
+		SELECT max(coalesce(max(seq), 0), (SELECT coalesce(max(id), 0) FROM pets)) + 1, ?, ?, ?
+		FROM sqlite_sequence WHERE name = 'pets'
 		ON CONFLICT (key, key_id) DO NOTHING`)
-	selectIdempotencyKey  = Schema.Statement("SELECT pet_id, fingerprint FROM idempotency_keys WHERE key = ? AND key_id = ?")
+	selectIdempotencyKey = Schema.Statement(
+		"SELECT pet_id, fingerprint FROM idempotency_keys WHERE key = ? AND key_id = ?")
 	deleteIdempotencyKeys = Schema.Statement("DELETE FROM idempotency_keys WHERE pet_id IN (" + oldIdempotencyKeys + ")")
 )
 
