@@ -15,6 +15,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/semaphore"
 
 	"example.com/petstore/engine/db/dbtest"
@@ -49,13 +51,9 @@ func TestAddress(t *testing.T) {
 		"postgres://127.0.0.1/notes?user=ann&password=hunter2@":           {hidden, unclear},
 	} {
 		_, err := Schema{Name: "notebook"}.parse(address)
-		text := fmt.Sprint(err)
-		if (err == nil) != (want.err == "") || !strings.Contains(text, want.err) || strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
-			t.Errorf("%s: got error %q, want one line that says %q without the password", address, text, want.err)
-		}
-		if got := Redact(address); got != want.redacted {
-			t.Errorf("Redact(%q): got %q, want %q", address, got, want.redacted)
-		}
+		dbtest.WantError(t, address, err, want.err)
+		assert.NotRegexp(t, "hunter2|\n", err, address)
+		assert.Equal(t, want.redacted, Redact(address), address)
 	}
 }
 
@@ -71,10 +69,9 @@ func TestParse(t *testing.T) {
 		"postgres://db1/notes?sslmode=verify-full":                                                           "32 1m0s 1s []",
 	} {
 		c, err := Schema{}.parse(address)
-		dbtest.Must(t, err)
-		if got := fmt.Sprint(c.MaxConns, c.MaxConnIdleTime, c.ConnConfig.ConnectTimeout, unverified(address, c.ConnConfig)); got != want {
-			t.Errorf("%s: got %s, want %s", address, got, want)
-		}
+		require.NoError(t, err, address)
+		got := fmt.Sprint(c.MaxConns, c.MaxConnIdleTime, c.ConnConfig.ConnectTimeout, unverified(address, c.ConnConfig))
+		assert.Equal(t, want, got, address)
 	}
 }
 
@@ -103,13 +100,11 @@ func TestLineage(t *testing.T) {
 		{session{Citus: true, system: "2", position: position{"02", 1}}, false},
 		{behind, false},
 	} {
-		if err := l.admit(c.session); (err == nil) != c.accepted {
-			t.Errorf("%+v: got error %v, want none: %v", c.session, err, c.accepted)
-		}
+		err := l.admit(c.session)
+		assert.Equal(t, c.accepted, err == nil, "%+v: got error %v", c.session, err)
 	}
-	if text := log.String(); strings.Count(text, "level=WARN") != 5 || strings.Count(text, "level=INFO") != 1 {
-		t.Errorf("got the log %s, want one WARN for each of 5 reasons, and one INFO", text)
-	}
+	assert.Equal(t, 5, strings.Count(log.String(), "level=WARN"), "one for each reason:\n%s", log)
+	assert.Equal(t, 1, strings.Count(log.String(), "level=INFO"), "that the timeline cannot be read:\n%s", log)
 }
 
 func TestEffectOf(t *testing.T) {
@@ -134,9 +129,7 @@ func TestEffectOf(t *testing.T) {
 		{rejected, []error{pgx.ScanArgError{Err: errors.New("invalid hex format")}}},
 	} {
 		for _, err := range c.errs {
-			if got := effectOf(fmt.Errorf("wrapped: %w", err)); got != c.want {
-				t.Errorf("%v: got effect %d, want %d", err, got, c.want)
-			}
+			assert.Equal(t, c.want, effectOf(fmt.Errorf("wrapped: %w", err)), "%v", err)
 		}
 	}
 }
@@ -148,21 +141,17 @@ func TestUnreachable(t *testing.T) {
 		dials, dial := 0, func() error { return io.EOF }
 		config.ConnConfig.DialFunc = func(context.Context, string, string) (net.Conn, error) { dials++; return nil, dial() }
 		pool, err := pgxpool.NewWithConfig(t.Context(), config)
-		dbtest.Must(t, err)
+		require.NoError(t, err)
 		d := &DB{pool: pool, reads: semaphore.NewWeighted(1)}
 		fails := func(what string, call func() error, want fault.Kind, least, most time.Duration) {
 			t.Helper()
 			began := time.Now()
-			err := call()
-			if took := time.Since(began); err == nil || fault.KindOf(err) != want || took < least || took > most {
-				t.Errorf("%s: got error %v after %v, want %v after %v to %v", what, err, took, want, least, most)
-			}
+			dbtest.WantKind(t, what, call(), want)
+			assert.WithinRange(t, time.Now(), began.Add(least), began.Add(most), what)
 		}
 		read := func() error { return d.Read(t.Context(), nil) }
 		fails("a read", read, fault.Unavailable, 3*time.Second, 4*time.Second)
-		if dials < 80 || dials > 240 { // twice an attempt, with TLS and without
-			t.Errorf("a read: got %d dials, want one attempt each 50 ms", dials)
-		}
+		assert.InDelta(t, 160, dials, 80, "dials of a read: an attempt each 50 ms dials with TLS and without")
 		ping := func() (err error) {
 			for n := 0; err == nil && n < 100; n++ {
 				err = d.Ping(t.Context())
@@ -191,7 +180,5 @@ func TestKeepWarning(t *testing.T) {
 	config, _ := Schema{}.parse("postgres://db/notes")
 	c, _ := pgconn.Construct(&pgconn.HijackedConn{Config: &config.ConnConfig.Config, CustomData: map[string]any{}})
 	keepWarning(c, &pgconn.Notice{SeverityUnlocalized: "WARNING", Routine: "GetNewTransactionId"})
-	if kept := c.CustomData(); len(kept) > 0 {
-		t.Errorf("got %v kept, want nothing", kept)
-	}
+	assert.Empty(t, c.CustomData())
 }

@@ -5,7 +5,6 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -19,6 +18,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"example.com/petstore/engine/db"
 	"example.com/petstore/engine/db/dbtest"
@@ -66,14 +67,12 @@ func TestCheck(t *testing.T) {
 		dbtest.WantError(t, "OpenReader"+params, readErr, read)
 		strict, strictErr := notebook.Open(t.Context(), address+params, db.Options{RequireSync: true})
 		dbtest.WantError(t, "Open with RequireSync"+params, strictErr, cmp.Or(write, sync))
-		if text := fmt.Sprint(err, readErr, strictErr); strings.Contains(text, "can be reached") {
-			t.Errorf("%s: got %s, want nothing about reaching the server", params, text)
+		assert.NotContains(t, fmt.Sprint(err, readErr, strictErr), "can be reached", params)
+		if err == nil {
+			assert.Equal(t, sync == "", dbtest.Metrics(t, opened)["postgres_sync"] == 1, "postgres_sync with "+params)
 		}
-		if err == nil && (dbtest.Metrics(t, opened)["postgres_sync"] == 1) != (sync == "") {
-			t.Errorf("%s: got the metrics %v", params, dbtest.Metrics(t, opened))
-		}
-		if strictErr == nil && dbtest.Metrics(t, strict)["postgres_sync_required"] != 1 {
-			t.Errorf("%s, with RequireSync: got the metrics %v", params, dbtest.Metrics(t, strict))
+		if strictErr == nil {
+			assert.EqualValues(t, 1, dbtest.Metrics(t, strict)["postgres_sync_required"], params)
 		}
 	}
 	opens("", "", `synchronous_standby_names is ""`, "")
@@ -82,14 +81,14 @@ func TestCheck(t *testing.T) {
 	pgtest.Exec(t, owner, "DROP TABLE notebook.parts", "ALTER TABLE notebook.notes SET UNLOGGED")
 	opens("", "UNLOGGED", "", "UNLOGGED tables: notes")
 	_, err := d.list(t.Context())
-	dbtest.WantError(t, "list by a new connection", err, "UNLOGGED tables: notes")
+	assert.ErrorContains(t, err, "UNLOGGED tables: notes", "list by a new connection")
 	pgtest.Exec(t, owner, "ALTER TABLE notebook.notes SET LOGGED")
 	for _, setting := range []string{"fsync", "full_page_writes"} {
 		server.Configure(t, setting, "off")
 		opens("", setting+" is off", "", "")
 		_, err = d.insert(t.Context(), "Call Ann", false)
 		dbtest.WantKind(t, "insert", err, fault.Unavailable)
-		dbtest.WantError(t, "insert", err, setting+" is off")
+		assert.ErrorContains(t, err, setting+" is off")
 		d.mustCount(t, 0)
 		server.Configure(t, setting, "on")
 	}
@@ -102,7 +101,7 @@ func TestCheck(t *testing.T) {
 	opens("&client_min_messages=error", "", "client_min_messages error", "")
 	done := make(chan error, 1) // whose outcome is unknown, although the server reports success
 	go func() { _, err := d.insert(t.Context(), "Call Ann", false); done <- err }()
-	dbtest.Eventually(t, "a wait for the standby", func() bool { return pgtest.CancelSync(t, owner, "%") })
+	pgtest.CancelSync(t, owner, "%")
 	dbtest.WantKind(t, "insert", <-done, fault.Internal)
 	d.mustCount(t, 2)
 }
@@ -115,7 +114,7 @@ func TestRole(t *testing.T) {
 	address := strings.Replace(owner, "postgres@", "ann@", 1) + "&passfile=" + file
 	change := func(password string) {
 		pgtest.Exec(t, owner, "ALTER ROLE ann PASSWORD '"+password+"'")
-		dbtest.Must(t, os.WriteFile(file, []byte("*:*:*:ann:"+password+"\n"), 0o600))
+		require.NoError(t, os.WriteFile(file, []byte("*:*:*:ann:"+password+"\n"), 0o600))
 	}
 	pgtest.Exec(t, owner, "CREATE ROLE ann LOGIN", "CREATE SCHEMA notebook AUTHORIZATION ann", // who may create no other
 		"ALTER ROLE ann SET DateStyle = 'German'", "ALTER ROLE ann SET client_encoding = 'EUC_JP'",
@@ -125,10 +124,8 @@ func TestRole(t *testing.T) {
 	d := mustOpen(t, address+"&default_query_exec_mode=exec")
 	d.mustInsert(t)
 	d.mustCount(t, 1)
-	const name = "SELECT application_name FROM pg_stat_activity WHERE usename = 'ann' LIMIT 1"
-	if got := pgtest.Query[string](t, owner, name); got != "notebook" {
-		t.Errorf("got the name %q in the server's views, want notebook", got)
-	}
+	name := pgtest.Query[string](t, owner, "SELECT application_name FROM pg_stat_activity WHERE usename = 'ann' LIMIT 1")
+	assert.Equal(t, "notebook", name, "the name in the server's views")
 	change("second")
 	pgtest.Exec(t, owner, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ann'", "ALTER ROLE ann CONNECTION LIMIT 1")
 	for i := range 2 { // reads and writes take turns with the only connection
@@ -157,35 +154,28 @@ func TestMigrate(t *testing.T) {
 	}{{notebook, 0, 1, 1}, {second, 1, 2, 2}, {second, 2, 2, 0}} {
 		log.Reset()
 		from, to, err := c.schema.Migrate(t.Context(), address+"&idle_in_transaction_session_timeout=10&statement_timeout=1000", logger)
-		if from != c.from || to != c.to || err != nil {
-			t.Fatalf("Migrate: got from %d to %d, error %v, want from %d to %d", from, to, err, c.from, c.to)
-		}
-		if strings.Count(log.String(), "\n") != c.log {
-			t.Errorf("Migrate from %d to %d: got the log %s, want %d lines", from, to, log, c.log)
-		}
+		require.NoError(t, err, "Migrate from %d to %d", c.from, c.to)
+		assert.Equal(t, []int64{c.from, c.to}, []int64{from, to})
+		assert.Equal(t, c.log, strings.Count(log.String(), "\n"), "lines of Migrate from %d to %d:\n%s", from, to, log)
 		pgtest.Exec(t, address, "INSERT INTO notebook.notes (text) VALUES ('Call Ann')",
 			"UPDATE notebook.goose_lock SET locked = true, locked_by = 'replica', lease_expires_at = now() + interval '5 seconds'")
 	}
 	pgtest.Exec(t, address, "DELETE FROM notebook.goose_db_version WHERE version_id = 2")
-	if _, err := second.OpenReader(t.Context(), address); !errors.Is(err, db.ErrOutdated) {
-		t.Errorf("OpenReader: got error %v, want db.ErrOutdated", err)
-	}
+	_, err := second.OpenReader(t.Context(), address)
+	assert.ErrorIs(t, err, db.ErrOutdated)
 	mustOpen(t, address).mustCount(t, 3)
 	pgtest.Exec(t, address, "CREATE ROLE ann LOGIN", "GRANT USAGE ON SCHEMA notebook TO ann", "GRANT SELECT ON ALL TABLES IN SCHEMA notebook TO ann")
-	soon, cancel := context.WithTimeout(t.Context(), 40*time.Second) // less than Open waits for the lock
+	soon, cancel := context.WithTimeout(t.Context(), 40*time.Second) // less than goose's waits to take and release the lock
 	defer cancel()
-	if _, err := second.Open(soon, strings.Replace(address, "postgres@", "ann@", 1), db.Options{}); !errors.Is(err, db.ErrMayNotMigrate) {
-		t.Errorf("Open as a user without privileges: got error %v, want db.ErrMayNotMigrate", err)
-	}
+	_, err = second.Open(soon, strings.Replace(address, "postgres@", "ann@", 1), db.Options{})
+	assert.ErrorIs(t, err, db.ErrMayNotMigrate)
 
 	// A process that hung has lost its lock, and must not try for long to release it.
 	second.Migrations.(fstest.MapFS)["00003_lost.sql"] = &fstest.MapFile{Data: []byte("-- +goose Up\nDELETE FROM notebook.goose_lock;\n")}
 	pgtest.Exec(t, address, "UPDATE notebook.goose_lock SET locked = false", "INSERT INTO notebook.goose_db_version (version_id, is_applied) VALUES (2, true)")
-	soon, cancel = context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if _, _, err := second.Migrate(soon, address, nil); err == nil || soon.Err() != nil {
-		t.Errorf("Migrate, when the lock was lost: got error %v, and of the context %v, want one within a minute", err, soon.Err())
-	}
+	_, _, err = second.Migrate(soon, address, nil)
+	assert.Error(t, err, "Migrate, when the lock was lost")
+	assert.NoError(t, soon.Err(), "Migrate, when the lock was lost, takes longer")
 }
 
 // TestMigrateConcurrently opens an empty database eight times at once, partly through PgBouncer.
@@ -204,11 +194,7 @@ func TestMigrateConcurrently(t *testing.T) {
 
 // notebook is the schema of the tests.
 var notebook = Schema{Name: "notebook", Migrations: fstest.MapFS{"00001_notes.sql": {Data: []byte(`-- +goose Up
-CREATE TABLE notebook.notes (
-	id   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-	text text NOT NULL,
-	key  text UNIQUE
-);`)}}}
+CREATE TABLE notebook.notes (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text text NOT NULL, key text UNIQUE);`)}}}
 
 // insert inserts a note, with a key once only, however often it is called.
 func (d *DB) insert(ctx context.Context, text string, keyed bool) (id int64, err error) {
@@ -235,24 +221,21 @@ func (d *DB) list(ctx context.Context) (rows dbtest.Rows, err error) {
 func (d *DB) mustInsert(t *testing.T) {
 	t.Helper()
 	_, err := d.insert(t.Context(), "Call Zoë 🐕", false)
-	dbtest.WantError(t, "insert", err, "")
+	assert.NoError(t, err)
 }
 
 func (d *DB) mustCount(t *testing.T, want int) {
 	t.Helper()
 	rows, err := d.list(t.Context())
-	if n := len(slices.Concat(slices.Collect(maps.Values(rows))...)); err != nil || n != want {
-		t.Errorf("got %d notes, error %v, want %d", n, err, want)
-	}
+	assert.NoError(t, err)
+	assert.Len(t, slices.Concat(slices.Collect(maps.Values(rows))...), want)
 }
 
 // mustOpen opens a database and closes it when the test ends.
 func mustOpen(t testing.TB, address string, logger ...*slog.Logger) *DB {
 	t.Helper()
 	d, err := notebook.Open(t.Context(), address, db.Options{Logger: cmp.Or(logger...)})
-	if err != nil {
-		t.Fatalf("Open(%s): got error %v", address, err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.Close() })
 	return d
 }
@@ -263,8 +246,7 @@ func rejects(t *testing.T, address, want string) {
 	_, writeErr := notebook.Open(t.Context(), address, db.Options{})
 	_, readErr := notebook.OpenReader(t.Context(), address)
 	for _, err := range []error{writeErr, readErr} {
-		if text := fmt.Sprint(err); err == nil || !strings.Contains(text, want) || strings.Contains(text, "hunter2") || strings.Contains(text, "\n") {
-			t.Errorf("%s: got error %q, want one line that says %q", address, text, want)
-		}
+		assert.ErrorContains(t, err, want, address)
+		assert.NotRegexp(t, "hunter2|\n", err, address)
 	}
 }

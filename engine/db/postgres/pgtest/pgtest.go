@@ -30,7 +30,7 @@ type Server struct {
 	port     int
 	settings []string
 	cmd      *exec.Cmd
-	done     chan struct{} // closed when the process has ended
+	done     chan error // has the result of a process that has ended
 }
 
 // init adds the programs of Debian's packages to PATH, unless a release is there.
@@ -143,26 +143,17 @@ func (s *Server) launch(t testing.TB, address, program string, args ...string) {
 	t.Helper()
 	dbtest.Eventually(t, program+" that accepts connections", func() bool {
 		if s.ended() {
-			cmd, done := s.command(program, args...), make(chan struct{})
+			cmd, done := s.command(program, args...), make(chan error, 1)
 			cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
-			if err := cmd.Start(); err != nil {
-				t.Fatalf("%s, of Debian's packages postgresql and pgbouncer: %v", program, err)
-			}
+			dbtest.Must(t, cmd.Start())
 			s.cmd, s.done = cmd, done
-			go func() { _ = cmd.Wait(); close(done) }()
+			go func() { done <- cmd.Wait() }()
 		}
 		return connected(address, func(context.Context, *pgx.Conn) error { return nil }) == nil
 	})
 }
 
-func (s *Server) ended() bool {
-	select {
-	case <-s.done:
-		return true
-	default:
-		return s.cmd == nil
-	}
-}
+func (s *Server) ended() bool { return s.cmd == nil || len(s.done) > 0 }
 
 // Host returns the server's host and port.
 func (s *Server) Host() string { return "127.0.0.1:" + strconv.Itoa(s.port) }
@@ -189,6 +180,7 @@ func (s *Server) Kill() {
 	if !s.ended() {
 		s.signal(syscall.SIGKILL)
 		<-s.done
+		s.cmd = nil
 	}
 }
 
@@ -255,9 +247,9 @@ func connected(address string, f func(context.Context, *pgx.Conn) error) error {
 	return f(ctx, c)
 }
 
-// CancelSync cancels the waits of statements like one for a standby at the server at address, and
-// reports whether there was one.
-func CancelSync(t testing.TB, address, statement string) bool {
+// CancelSync cancels the waits of statements like one for a standby at the server at address, once there is one.
+func CancelSync(t testing.TB, address, statement string) {
 	t.Helper()
-	return Query[int](t, address, "SELECT count(*) FROM (SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE $1 OFFSET 0) ended", statement) > 0
+	const cancel = "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE $1"
+	dbtest.Eventually(t, statement, func() bool { return Query[int](t, address, cancel, statement) > 0 })
 }
