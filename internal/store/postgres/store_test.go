@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/db/postgres/pgtest"
@@ -52,10 +53,9 @@ CREATE FUNCTION public.equal(oid, regnamespace) RETURNS boolean LANGUAGE sql AS 
 CREATE OPERATOR public.= (LEFTARG = oid, RIGHTARG = regnamespace, FUNCTION = public.equal)`
 
 func TestKind(t *testing.T) {
-	const address, want = "postgresql://u:SECRET@a:1,b/c", "postgresql://u:xxxxx@a:1,b/c"
-	if got := Kind.Redact(address); !Kind.Matches(address) || got != want {
-		t.Errorf("got %t, and printed as %s, want true and %s", Kind.Matches(address), got, want)
-	}
+	const address = "postgresql://u:SECRET@a:1,b/c"
+	assert.True(t, Kind.Matches(address), address)
+	assert.Equal(t, "postgresql://u:xxxxx@a:1,b/c", Kind.Redact(address))
 }
 
 // TestStore runs the suite directly and through PgBouncer.
@@ -104,16 +104,15 @@ func TestLeastPrivilege(t *testing.T) {
 	t.Parallel()
 	address := pgtest.Start(t).Address("postgres")
 	owner := mustOpen(t, address)
-	pgtest.Exec(t, address, sqlOnPage(t, "GRANT")...)
+	pgtest.Exec(t, address, sqlOnPage(t, "README.md", "GRANT")...)
 	fixture := storetest.NewFixture(t, owner)
 	s := mustOpen(t, strings.Replace(address, "postgres@", "petstore_serve@", 1))
 	for range 2 { // a repeat reads
 		mustCreate(t, s, once)
 	}
 	for method, err := range fixture.EveryMethod(t.Context(), t, s) {
-		if forbidden := method == "CreateKey" || method == "RevokeKey"; (err != nil) != forbidden {
-			t.Errorf("%s: got error %v, want one: %v", method, err, forbidden)
-		}
+		forbidden := method == "CreateKey" || method == "RevokeKey"
+		assert.Equal(t, forbidden, err != nil, "%s: got error %v", method, err)
 	}
 }
 
@@ -125,31 +124,23 @@ func TestSync(t *testing.T) {
 	address := server.Address("postgres")
 	s := mustOpen(t, address)
 	server.Configure(t, "synchronous_standby_names", "absent")
-	cancel := func(statement string) {
-		t.Helper()
-		dbtest.Eventually(t, statement, func() bool { return pgtest.CancelSync(t, address, statement) })
-	}
 	done := make(chan error, 1)
 	for statement, send := range map[string]func() error{
 		insertPet: func() error { return create(t.Context(), s, pets.IdempotencyKey{}) },
 		insertKey: func() error { return s.CreateKey(t.Context(), keys.Key{ID: "mine", Name: "mine"}) },
 	} {
 		go func() { done <- send() }()
-		cancel(statement)
-		dbtest.WantError(t, statement, <-done, "the outcome of the write is unknown")
+		pgtest.CancelSync(t, address, statement)
+		assert.ErrorContains(t, <-done, "the outcome of the write is unknown", statement)
 	}
-	if n := pgtest.Query[int](t, address, "SELECT count(*) FROM petstore.pets"); n != 1 {
-		t.Errorf("a create without a key: got %d pets, want 1", n)
-	}
+	assert.Equal(t, 1, pgtest.Query[int](t, address, "SELECT count(*) FROM petstore.pets"), "pets created without a key")
 	go func() { done <- create(t.Context(), s, once) }()
 	for _, statement := range []string{insertBoth, selectIdempotencyKey, selectPetOfKey, selectIdempotencyKey} {
-		cancel(statement)
+		pgtest.CancelSync(t, address, statement)
 	}
-	if len(done) > 0 {
-		t.Fatalf("CreatePet: got error %v, want no answer yet", <-done)
-	}
+	assert.Empty(t, done, "CreatePet has answered before nothing waits")
 	server.Configure(t, "synchronous_standby_names", "")
-	dbtest.WantError(t, "CreatePet, once nothing waits", <-done, "")
+	assert.NoError(t, <-done, "CreatePet, once nothing waits")
 }
 
 // TestOperatorFaults checks that errors which only the operator can fix say what to fix.
@@ -161,15 +152,12 @@ func TestOperatorFaults(t *testing.T) {
 	for _, key := range []pets.IdempotencyKey{{}, once} {
 		err := create(t.Context(), s, key)
 		dbtest.WantKind(t, "CreatePet with an identifier in use", err, fault.Internal)
-		dbtest.WantError(t, "CreatePet with an identifier in use", err, "setval")
+		assert.ErrorContains(t, err, "setval")
 	}
-	if p := mustCreate(t, s, once); p.ID != 3 {
-		t.Errorf("CreatePet, then: got %v, want the id 3", p)
-	}
+	assert.EqualValues(t, 3, mustCreate(t, s, once).ID)
 	pgtest.Exec(t, s.Address, "CREATE UNIQUE INDEX lone ON petstore.pets ((true)) WHERE id > 2")
-	if err := create(t.Context(), s, pets.IdempotencyKey{}); err == nil || strings.Contains(err.Error(), "setval") {
-		t.Errorf("CreatePet that violates another index: got error %v, want one without advice about the sequence", err)
-	}
+	err := create(t.Context(), s, pets.IdempotencyKey{})
+	assert.ErrorContains(t, err, "the database failed: ERROR", "CreatePet that violates another index")
 }
 
 // TestLongNames checks that one pet more than the limit is sent, and no name beyond the page's end.
@@ -184,9 +172,10 @@ func TestLongNames(t *testing.T) {
 		q.Limit = 3
 		sql, args := selectList(q, false)
 		sent := pgtest.Query[string](t, s.Address, "SELECT count(*) || ' pets, ' || sum(octet_length("+textColumn+")) FROM ("+sql+") page (id, "+textColumn+")", args...)
-		if page, err := s.Pets(t.Context(), q); err != nil || len(page.Pets) != 2 || !page.More || sent != "4 pets, 40000" {
-			t.Errorf("Pets(%+v): got %d pets, more %v, error %v, and %s bytes sent, want 2 and 40000", q, len(page.Pets), page.More, err, sent)
-		}
+		assert.Equal(t, "4 pets, 40000", sent, "bytes of names sent for %+v", q)
+		page, err := s.Pets(t.Context(), q)
+		ok := err == nil && len(page.Pets) == 2 && page.More
+		assert.True(t, ok, "Pets(%+v): got %d pets, more %v, error %v, want 2 and more", q, len(page.Pets), page.More, err)
 	}
 }
 
@@ -197,15 +186,13 @@ func TestForget(t *testing.T) {
 	pgtest.Exec(t, address, "INSERT INTO petstore.idempotency_keys SELECT n, '', n, '', now() + (n > 1001)::int * interval '1 day' FROM generate_series(1, 20000) n",
 		"ANALYZE petstore.idempotency_keys")
 	plan := pgtest.Query[string](t, address, "EXPLAIN (FORMAT JSON) "+selectOldIdempotencyKeys, time.Now())
-	if !strings.Contains(plan, `"idempotency_keys_by_time"`) {
-		t.Errorf("got plan %s", plan)
-	}
+	assert.Contains(t, plan, `"idempotency_keys_by_time"`)
 	synctest.Test(t, func(t *testing.T) {
 		s := mustOpen(t, address)
 		for _, want := range []int{1000, 1, 0} {
-			if n, err := s.ForgetIdempotencyKeys(t.Context(), -time.Hour); err != nil || n != want {
-				t.Errorf("got %d, error %v, want %d", n, err, want)
-			}
+			n, err := s.ForgetIdempotencyKeys(t.Context(), -time.Hour)
+			assert.NoError(t, err)
+			assert.Equal(t, want, n)
 		}
 	})
 }
@@ -222,7 +209,7 @@ func TestPlan(t *testing.T) {
 	}
 	pgtest.Exec(t, s.Address, "ANALYZE petstore.pets")
 	conn, err := pgx.Connect(t.Context(), s.Address)
-	dbtest.Must(t, err)
+	require.NoError(t, err)
 	defer conn.Close(t.Context())
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 		for filter, q := range example.Filters() {
@@ -232,26 +219,21 @@ func TestPlan(t *testing.T) {
 				explain := fmt.Sprintf("EXPLAIN (COSTS OFF) EXECUTE page('%s', %d)", args...)
 				steps := "SET plan_cache_mode = " + mode + "; DEALLOCATE ALL; PREPARE page AS " + sql + "; " + explain
 				results, err := conn.PgConn().Exec(t.Context(), steps).ReadAll()
-				dbtest.Must(t, err)
+				require.NoError(t, err)
 				plan := fmt.Sprintf("%s", results[3].Rows)
-				if !strings.Contains(plan, "->  Index Scan using pets_by_") || regexp.MustCompile("Filter|Sort").MatchString(plan) {
-					t.Errorf("%s, %s after %d: got plan\n%s", mode, filter, q.After, plan)
-				}
+				assert.Contains(t, plan, "->  Index Scan using pets_by_", "%s, %s after %d", mode, filter, q.After)
+				assert.NotRegexp(t, "Filter|Sort", plan, "%s, %s after %d", mode, filter, q.After)
 			}
 		}
 	}
 }
 
-// sqlOnPage returns the statements of the block of SQL with a word on the pages of deploy/postgres.
-func sqlOnPage(t testing.TB, word string) []string {
+// sqlOnPage returns the statements of the block of SQL with a word on a page of deploy/postgres.
+func sqlOnPage(t testing.TB, page, word string) []string {
 	t.Helper()
-	pages, _ := filepath.Glob("../../../deploy/postgres/*.md")
-	for _, page := range pages {
-		text, _ := os.ReadFile(page)
-		if block := regexp.MustCompile("```sql\n([^`]*" + word + "[^`]*)\n```").FindSubmatch(text); block != nil {
-			return strings.SplitAfter(string(block[1]), ";\n")
-		}
-	}
-	t.Fatalf("deploy/postgres has no page with a block of SQL with %s", word)
-	return nil
+	text, err := os.ReadFile("../../../deploy/postgres/" + page)
+	require.NoError(t, err)
+	block := regexp.MustCompile("```sql\n([^`]*" + word + "[^`]*)\n```").FindSubmatch(text)
+	require.NotNil(t, block, "%s: a block of SQL with %s", page, word)
+	return strings.SplitAfter(string(block[1]), ";\n")
 }
