@@ -38,6 +38,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/procfs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"example.com/petstore/gen"
 	"example.com/petstore/gen/api"
@@ -82,12 +84,6 @@ var (
 
 func random(all []string) string { return strings.TrimSpace(all[rand.IntN(len(all))]) }
 
-// server is one that is measured.
-type server struct {
-	*program.Process
-	addr string
-}
-
 // BenchmarkPetstore prints what a request costs petstore, compared with the other server.
 func BenchmarkPetstore(b *testing.B) {
 	for _, kind := range slices.Sorted(maps.Keys(program.Stores)) {
@@ -123,7 +119,7 @@ func BenchmarkPetstore(b *testing.B) {
 }
 
 // start starts petstore and the other servers, and fills their stores.
-func start(b *testing.B, newAddress func() string) (servers []server) {
+func start(b *testing.B, newAddress func() string) (servers []*program.Process) {
 	null := example.Must(os.OpenFile(os.DevNull, os.O_WRONLY, 0))
 	for i, gogc := range []string{"", "250", "100"} { // petstore, and the other server with its setting and Go's
 		addr, store := program.FreeAddress(b), newAddress()
@@ -137,16 +133,15 @@ func start(b *testing.B, newAddress func() string) (servers []server) {
 		}
 		cmd.Env = append(os.Environ(), "GOGC="+gogc, "PETSTORE_API_KEYS="+program.Key)
 		cmd.Stdout, cmd.Stderr = null, null
-		servers = append(servers, server{program.Start(b, cmd, addr), addr})
+		servers = append(servers, program.Start(b, cmd, addr))
 	}
 	var fills sync.WaitGroup
 	for _, s := range servers {
 		fills.Go(func() {
-			url := "http://" + s.addr + example.ListPath()
+			url := "http://" + s.Addr + example.ListPath()
 			for range stored {
 				status, text, err := program.Send(b.Context(), http.DefaultClient, "POST", url, random(bodies))
-				if err != nil || status != http.StatusCreated {
-					b.Error(text, err)
+				if !assert.True(b, err == nil && status == http.StatusCreated, "%s, error %v", text, err) {
 					return
 				}
 			}
@@ -166,10 +161,8 @@ func report(b *testing.B, kind string, rows [][3][]float64) {
 		fmt.Fprintf(&table, "| %s | %s |", kind, o.name)
 		for _, ratios := range rows[i][1:] {
 			low, middle, high := quartiles(ratios)
-			if high-low > spread*middle {
-				b.Errorf("%s, %s: the middle half of the rounds is from %.2f to %.2f, more than %.0f %%: "+
-					"the machine does something else, so measure again when it is idle", kind, o.name, low, high, spread*100)
-			}
+			assert.LessOrEqual(b, high-low, spread*middle, "%s, %s: the middle half of the rounds is from %.2f to %.2f: "+
+				"the machine does something else, so measure again when it is idle", kind, o.name, low, high)
 			fmt.Fprintf(&table, " %.2f (%.2f–%.2f) |", middle, low, high)
 		}
 		fmt.Fprintln(&table)
@@ -182,21 +175,21 @@ func report(b *testing.B, kind string, rows [][3][]float64) {
 
 // saturate has wrk send requests, one on each line, for a second, as fast as the server responds.
 // It returns how many it served.
-func saturate(b *testing.B, s server, requests string) float64 {
+func saturate(b *testing.B, s *program.Process, requests string) float64 {
 	cmd := exec.Command("taskset", "-c", "1", "wrk", "-t1", "-c32", "-d1", "-s", "testdata/load.lua",
-		"-H", "Authorization: Bearer "+program.Key, "-H", "Content-Type: application/json", "http://"+s.addr)
+		"-H", "Authorization: Bearer "+program.Key, "-H", "Content-Type: application/json", "http://"+s.Addr)
 	cmd.Stdin = strings.NewReader(requests)
 	out, err := cmd.CombinedOutput()
+	require.NoError(b, err, "%s", out)
 	_, summary, _ := strings.Cut(string(out), "summary:")
 	var served, errors float64
-	if _, scanErr := fmt.Sscan(summary, &served, &errors); err != nil || scanErr != nil || served == 0 || errors > 0 {
-		b.Fatalf("%v, %v: %s", err, scanErr, out)
-	}
+	_, err = fmt.Sscan(summary, &served, &errors)
+	require.True(b, err == nil && served > 0 && errors == 0, "%v: %s", err, out)
 	return served
 }
 
 // cpuTime returns the seconds of the processor that a server has used.
-func cpuTime(s server) float64 {
+func cpuTime(s *program.Process) float64 {
 	return example.Must(example.Must(procfs.NewProc(s.Pid)).Stat()).CPUTime()
 }
 

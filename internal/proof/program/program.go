@@ -19,7 +19,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"example.com/petstore/engine/db"
+	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/engine/edge"
 	"example.com/petstore/engine/keys"
 	"example.com/petstore/engine/server"
@@ -54,15 +58,9 @@ func NewStore(t testing.TB) string { return Stores[address.Kinds[0].Name](t)() }
 func Open(t testing.TB, text string) store.Store {
 	t.Helper()
 	var a address.Address
-	if err := a.Set(text); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Set(text))
 	st := example.Must(a.Open(t.Context(), text, db.Options{}))
-	t.Cleanup(func() {
-		if err := st.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { assert.NoError(t, st.Close()) })
 	return st
 }
 
@@ -96,6 +94,7 @@ func Send(ctx context.Context, c *http.Client, method, url, body string, header 
 // Process is a program that runs until the test ends.
 type Process struct {
 	*os.Process
+	Addr  string
 	ended chan error // gets the result of Wait
 }
 
@@ -122,10 +121,8 @@ func Start(t testing.TB, cmd *exec.Cmd, addr string) *Process {
 	if cmd.Stdout == nil && cmd.Stderr == nil {
 		cmd.Stdout, cmd.Stderr = &out, &out
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	p := &Process{cmd.Process, make(chan error, 1)}
+	require.NoError(t, cmd.Start())
+	p := &Process{cmd.Process, addr, make(chan error, 1)}
 	go func() {
 		p.ended <- cmd.Wait()
 		close(p.ended)
@@ -139,19 +136,15 @@ func Start(t testing.TB, cmd *exec.Cmd, addr string) *Process {
 		}
 	})
 	network, address := server.Network(addr)
-	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(10 * time.Millisecond) {
-		if conn, err := net.Dial(network, address); err == nil {
+	dbtest.Eventually(t, cmd.String()+" listens at "+addr, func() bool {
+		require.Zero(t, len(p.ended), "%s ended before it listened", cmd)
+		conn, err := net.Dial(network, address)
+		if err == nil {
 			_ = conn.Close()
-			return p
 		}
-		select {
-		case err := <-p.ended:
-			t.Fatalf("%s ended before it listened: %v", cmd, err)
-		default:
-		}
-	}
-	t.Fatalf("nothing listens at %s", addr)
-	return nil
+		return err == nil
+	})
+	return p
 }
 
 // FreeAddress returns an address with a free port, below the ephemeral ports.
