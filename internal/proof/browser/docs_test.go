@@ -8,13 +8,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"example.com/petstore/engine/edge"
 	"example.com/petstore/engine/keys"
@@ -41,9 +43,7 @@ func TestDocs(t *testing.T) {
 		button := fmt.Sprintf(`[id$="tag/%s"] .show-api-client-button`, id(example.Operations().Post))
 		p.until(fmt.Sprintf("document.querySelector(%q)", button)) // without scrolling
 		for n := 0; !eval[bool](p, fmt.Sprintf("document.activeElement.matches(%q)", button)); n++ {
-			if n > 200 {
-				t.Fatal("got no button after 200 times Tab")
-			}
+			require.Less(t, n, 200, "times Tab to the button")
 			p.do(chromedp.KeyEvent(kb.Tab))
 		}
 	})
@@ -54,19 +54,13 @@ func tryOperation(t *testing.T, prefix string, width int64, options ...chromedp.
 	p, create := newTab(t, prefix, ""), id(example.Operations().Post)
 	p.do(chromedp.EmulateViewport(width, 800, options...), chromedp.Navigate(p.url+"/docs#/"+create))
 	p.until(fmt.Sprintf(`Math.abs(document.querySelector('[id$="tag/%s"]:has(.show-api-client-button)')?.getBoundingClientRect().top) < 200`, create))
-	if got := eval[int64](p, `document.documentElement.scrollWidth`); got != width {
-		t.Errorf("width of the page: got %d pixels, want %d", got, width)
-	}
+	assert.Equal(t, width, eval[int64](p, `document.documentElement.scrollWidth`), "width of the page")
 	p.wantText(append(example.OpenAPI().Paths.InMatchingOrder(), "invalid_parameter", p.url+example.Base())...)
 	const nameless = `[...document.querySelectorAll("a")].filter((a) => !a.ariaLabel && !a.innerText.trim()).map((a) => a.href).join()`
-	if got := eval[string](p, nameless); got != "" {
-		t.Errorf("got links without a name to %s", got)
-	}
+	assert.Empty(t, eval[string](p, nameless), "links without a name")
 	const token = `document.querySelector("[placeholder=Token]").ariaLabelledByElements.length > 0 &&
 		getComputedStyle(document.querySelector("[placeholder=Token]")).webkitTextSecurity === "disc"`
-	if !eval[bool](p, token) {
-		t.Error("the field for the token has no label, or shows it")
-	}
+	assert.True(t, eval[bool](p, token), "the field for the token has a label, and hides it")
 	p.do(
 		chromedp.Focus(chromedp.CSS(`[placeholder="Token"]`)), chromedp.KeyEvent(program.Key),
 		chromedp.Focus(chromedp.CSS(fmt.Sprintf(`[id$="tag/%s"] .show-api-client-button`, create))), chromedp.KeyEvent(kb.Enter),
@@ -81,10 +75,8 @@ func tryOperation(t *testing.T, prefix string, width int64, options ...chromedp.
 		`?.innerText ?? "").replace(/\s/g, "")`
 	occurrences := fmt.Sprintf("%s.split(%q).length - 1", response, large)
 	for n := 0; eval[int](p, occurrences) != len(integers)+1; n++ { // the editor applies text with a delay
-		if n > 10 {
-			t.Fatalf("response: got %s, want %s in it %d times", eval[string](p, response), large, len(integers)+1)
-		}
 		before := eval[string](p, response)
+		require.Less(t, n, 10, "responses without %s %d times, as %s", large, len(integers)+1, before)
 		p.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierCtrl)))
 		p.until(fmt.Sprintf(`(now => now.includes('"id":') && now !== %q)(%s)`, before, response))
 	}
@@ -92,9 +84,8 @@ func tryOperation(t *testing.T, prefix string, width int64, options ...chromedp.
 		['.response-section-content-body', '.request-section-content .cm-editor', '.scalar-client [role=alert]'].map((s) => document.querySelector(s)))`
 	p.until(fixed) // by docs.css
 	stored := eval[string](p, `(async () => JSON.stringify([document.cookie, {...localStorage}, {...sessionStorage}, await indexedDB.databases()]))()`)
-	if strings.Contains(stored, program.Key) || !strings.HasSuffix(stored, ",[]]") {
-		t.Errorf("storage: got %s, want no API key and no database", stored)
-	}
+	assert.NotContains(t, stored, program.Key)
+	assert.Regexp(t, `,\[\]\]$`, stored, "no database")
 }
 
 // id returns the end of the address of an operation on the page.
@@ -125,39 +116,33 @@ func newTab(t *testing.T, prefix, public string) *tab {
 	ctx, _ = chromedp.NewContext(ctx)
 	p := &tab{T: t, ctx: ctx, url: url}
 	p.do()
-	console, closed := chromedp.Console(ctx), make(chan struct{})
-	go func() {
-		defer close(closed)
+	console := chromedp.Console(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
 		for m, err := range console {
 			if err != nil {
 				return // the tab is closed
 			}
-			if m.Type != chromedp.ConsoleInfo { // Scalar's version
-				t.Errorf("console: got %s, want nothing", m)
-			}
+			assert.Equal(t, chromedp.ConsoleInfo, m.Type, "console: %s", m) // Scalar's version
 		}
-	}()
+	})
 	t.Cleanup(func() {
 		_ = chromedp.Cancel(ctx)
-		<-closed
+		watch.Wait()
 	})
 	return p
 }
 
 func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	p.Helper()
-	if err := chromedp.Do(p.ctx, steps...); err != nil {
-		p.Fatal(err)
-	}
+	require.NoError(p, chromedp.Do(p.ctx, steps...))
 }
 
 // eval returns the value of a JavaScript expression, awaiting it if it is a promise.
 func eval[T any](p *tab, expression string) T {
 	p.Helper()
 	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
-	if err != nil {
-		p.Fatal(err)
-	}
+	require.NoError(p, err, expression)
 	return value
 }
 
