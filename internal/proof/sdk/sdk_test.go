@@ -6,7 +6,7 @@
 package sdk
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -23,6 +23,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"example.com/petstore/gen"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/pets"
@@ -33,12 +36,12 @@ import (
 // TestPrograms runs each program against the service, and against others that may answer.
 func TestPrograms(t *testing.T) {
 	exact := "cat >>main.ts <<'END'\n" + block(t, "Exact integers", "ts") + "\nEND\n" + block(t, "Exact integers", "console")
-	for _, language := range []struct{ name, code, file, more, says string }{
-		{"curl", "bash", "main.sh", "true", ""},
-		{"Go", "go", "main.go", "go vet .", ""},
-		{"TypeScript", "ts", "main.ts", exact, "9007199254740993n"},
-		{"Python", "python", "main.py", "pip install --quiet mypy==2.4.1 && mypy --strict main.py", ""},
-		{"Java", "console", "commands", "true", ""}, // which copy the program
+	for _, language := range []struct{ name, code, file, more string }{
+		{"curl", "bash", "main.sh", "true"},
+		{"Go", "go", "main.go", "go vet ."},
+		{"TypeScript", "ts", "main.ts", exact + " | tee out && grep 9007199254740993n out"},
+		{"Python", "python", "main.py", "pip install --quiet mypy==2.4.1 && mypy --strict main.py"},
+		{"Java", "console", "commands", "true"}, // which copy the program
 	} {
 		t.Run(language.name, func(t *testing.T) {
 			t.Parallel()
@@ -47,18 +50,17 @@ func TestPrograms(t *testing.T) {
 			run := commands[strings.LastIndex(commands, "\n")+1:]
 			store, service := newService(t)
 			got, err := shell(t, dir, service, program.Key, commands)
+			require.NoError(t, err, got)
 			for n := range 300 {
-				if name := fmt.Sprintf("Zoë %d.", n+1); err != nil || strings.Count(got, name) != 1 {
-					t.Fatalf("got %s (%v), want %s once", got, err, name)
-				}
+				name := fmt.Sprintf("Zoë %d.", n+1)
+				require.Equal(t, 1, strings.Count(got, name), "%s in %s", name, got)
 			}
 			all, err := store.Pets(t.Context(), pets.ListQuery{Limit: 100, After: 300})
-			if err != nil || len(all.Pets) != 1 || !strings.Contains(got, fmt.Sprint(all.Pets[0].ID)) {
-				t.Errorf("got %s, new pets %v (%v), want one, although responses were lost", got, all.Pets, err)
-			}
-			if got, err := shell(t, dir, service, program.Key, language.more); err != nil || !strings.Contains(got, language.says) {
-				t.Errorf("got %s (%v), want %q", got, err, language.says)
-			}
+			require.NoError(t, err)
+			require.Len(t, all.Pets, 1, "new pets, although responses were lost")
+			assert.Contains(t, got, fmt.Sprint(all.Pets[0].ID))
+			got, err = shell(t, dir, service, program.Key, language.more)
+			assert.NoError(t, err, got)
 			for _, c := range []struct{ fault, key, want string }{
 				{"", "unknown", "a valid API key is required"},
 				{"502", program.Key, "502"},
@@ -74,9 +76,9 @@ func TestPrograms(t *testing.T) {
 				{"length", program.Key, ""},
 			} {
 				got, err := shell(t, dir, proxy(service, c.fault), c.key, run)
-				if err == nil || !regexp.MustCompile(c.want).MatchString(got) || strings.Count(got, "Zoë 1.") > 2 {
-					t.Errorf("%s: got %s (%v), want a failure with %q in it", c.fault, got, err, c.want)
-				}
+				assert.Error(t, err, "%s: %s", c.fault, got)
+				assert.Regexp(t, c.want, got, c.fault)
+				assert.LessOrEqual(t, strings.Count(got, "Zoë 1."), 2, "%s: %s", c.fault, got)
 			}
 		})
 	}
@@ -86,16 +88,12 @@ func TestPrograms(t *testing.T) {
 // which TestPrograms runs, or generates a client for Go.
 func TestDescription(t *testing.T) {
 	commands := regexp.MustCompile("(?m)^- (\\w+): `(.+)`$").FindAllStringSubmatch(example.OpenAPI().Tags[0].Description, -1)
-	if len(commands) != 3 {
-		t.Errorf("got %q, want a command each for Go, TypeScript and Python", commands)
-	}
+	assert.Len(t, commands, 3, "for Go, TypeScript and Python")
 	for _, m := range commands {
 		if command := m[2]; !strings.Contains(page(), "$ "+command+"\n") {
 			dir := newDir(t, "openapi.yaml", string(gen.Document))
 			got, err := shell(t, dir, nil, "", "go mod init example.com/pets; "+command+"; go mod tidy; go vet .")
-			if err != nil {
-				t.Errorf("%s: got %s (%v), want a client for Go, or a command of CLIENTS.md", command, got, err)
-			}
+			assert.NoError(t, err, "%s: %s", command, got)
 		}
 	}
 }
@@ -120,18 +118,15 @@ func newService(t *testing.T) (*memory.Store, http.HandlerFunc) {
 				fault = faults[n-1]
 			}
 		}
-		if now := time.Now().Unix(); now < notBefore.Load() {
-			t.Errorf("got a request at %d, want none before %d", now, notBefore.Load())
-		}
+		assert.GreaterOrEqual(t, time.Now().Unix(), notBefore.Load(), "the time of a request")
 		if fault == "429" || fault == "503" {
 			notBefore.Store(time.Now().Unix() + 2)
 		}
 		commands, _ := filepath.Glob("/proc/*/cmdline")
 		for _, file := range commands {
-			text, _ := os.ReadFile(file)
-			if command := string(text); strings.Contains(command, program.Key) && strings.Contains(command, r.Host) {
-				t.Errorf("got the key in %q", command)
-			}
+			command, _ := os.ReadFile(file)
+			shown := bytes.Contains(command, []byte(program.Key)) && bytes.Contains(command, []byte(r.Host))
+			assert.False(t, shown, "the key in %q", command)
 		}
 		proxy(h, fault)(w, r)
 	}
@@ -192,14 +187,10 @@ func proxy(h http.Handler, fault string) http.HandlerFunc {
 // newDir returns a directory beside the checkout that has one file.
 func newDir(t *testing.T, file, text string) string {
 	t.Helper()
-	parent := t.TempDir()
-	dir := filepath.Join(parent, "client")
-	root := example.Must(filepath.Abs("../../.."))
-	err := errors.Join(os.Symlink(root, filepath.Join(parent, "petstore")), os.Mkdir(dir, 0o700),
-		os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir() + "/client"
+	require.NoError(t, os.Mkdir(dir, 0o700))
+	require.NoError(t, os.Symlink(example.Must(filepath.Abs("../../..")), dir+"/../petstore"))
+	require.NoError(t, os.WriteFile(dir+"/"+file, []byte(text), 0o600))
 	return dir
 }
 
@@ -209,9 +200,7 @@ func page() string { return string(example.Must(os.ReadFile("../../../.github/CL
 func block(t *testing.T, section, kind string) string {
 	t.Helper()
 	block := regexp.MustCompile("(?s)# " + section + "\n.*?\n```" + kind + "\n(.*?)\n```").FindStringSubmatch(page())
-	if block == nil {
-		t.Fatalf("%s: got no block %s", section, kind)
-	}
+	require.NotNil(t, block, "%s: a block %s", section, kind)
 	return strings.TrimPrefix(strings.ReplaceAll(block[1], "\n$ ", "\n"), "$ ")
 }
 
