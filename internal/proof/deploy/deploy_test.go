@@ -19,6 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"example.com/petstore/engine/db/dbtest"
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
@@ -99,9 +102,9 @@ func TestRollingRestart(t *testing.T) {
 			for c := newHTTPClient(); !ended.Load() && !t.Failed(); created.Add(1) {
 				status, _, err := program.Send(t.Context(), c, "POST", url+example.ListPath(), example.Body(), address)
 				listed, _, listErr := program.Send(t.Context(), c, "GET", url+example.ListPath(), "", address)
-				if err := errors.Join(err, listErr); err != nil || status != http.StatusCreated || listed != http.StatusOK {
-					t.Errorf("got %d from a create and %d from a list, error %v", status, listed, err)
-				}
+				assert.NoError(t, errors.Join(err, listErr))
+				assert.Equal(t, http.StatusCreated, status, "create")
+				assert.Equal(t, http.StatusOK, listed, "list")
 			}
 		})
 	}
@@ -112,20 +115,20 @@ func TestRollingRestart(t *testing.T) {
 	}
 	for i, replica := range replicas {
 		more()
-		dbtest.WantError(t, "after SIGTERM", running[i].Stop(), "")
+		assert.NoError(t, running[i].Stop(), "after SIGTERM")
 		more()
 		program.Serve(t, replica, "--store", store, "--log-level", "warn")
 	}
 	more()
 	ended.Store(true)
 	clients.Wait()
-	lastTwo := fmt.Sprintf("%s%s?after=%d", url, example.ListPath(), created.Load()-2)
+	n := created.Load()
+	lastTwo := fmt.Sprintf("%s%s?after=%d", url, example.ListPath(), n-2)
 	_, text, err := program.Send(t.Context(), newHTTPClient(), "GET", lastTwo, "")
+	require.NoError(t, err)
 	var last []struct{ ID int64 }
-	err = errors.Join(err, json.Unmarshal([]byte(text), &last))
-	if err != nil || len(last) != 2 || last[1].ID != created.Load() {
-		t.Errorf("the last pets of %d acknowledged: got %v, error %v, want two", created.Load(), last, err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(text), &last), text)
+	assert.Equal(t, []struct{ ID int64 }{{n - 1}, {n}}, last, "the last pets of those acknowledged")
 }
 
 // TestReplicaLost has a replica that dies before it answers. What may have written gets a
@@ -144,17 +147,14 @@ func TestReplicaLost(t *testing.T) {
 	want := func(proxy proxy, method string, status int, code string) {
 		t.Helper()
 		got, text, err := program.Send(t.Context(), newHTTPClient(), method, "https://"+proxy.https+example.ListPath(), "{}")
-		if got != status || !strings.Contains(text, `"code":"`+code+`"`) {
-			t.Errorf("%s: got %d %s (%v), want %d %s", method, got, text, err, status, code)
-		}
+		assert.Equal(t, status, got, "%s: %s (%v)", method, text, err)
+		assert.Contains(t, text, `"code":"`+code+`"`, method)
 	}
 	for _, method := range []string{http.MethodPost, http.MethodDelete} {
 		want(startNginx(t, addr, addr, socket(t)), method, http.StatusInternalServerError, "internal")
 	}
 	want(startNginx(t, addr, socket(t)), http.MethodGet, http.StatusServiceUnavailable, "unavailable")
-	if got := posts.Load(); got != 1 {
-		t.Errorf("the replica got %d requests to POST, want one", got)
-	}
+	assert.EqualValues(t, 1, posts.Load(), "requests to POST")
 	replica.Close()
 	proxy := startNginx(t, addr, socket(t))
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
@@ -180,17 +180,13 @@ func TestClientLimit(t *testing.T) {
 	want := func(ctx context.Context, address string, status int) {
 		t.Helper()
 		got, _, err := program.Send(ctx, c, http.MethodGet, "https://"+proxy.https+example.ListPath(), "", clientAddress+": "+address)
-		if got != status {
-			t.Fatalf("%s: got status %d, error %v, want %d", address, got, err, status)
-		}
+		require.Equal(t, status, got, "%s: error %v", address, err)
 	}
 	for i := range 50 {
 		ctx, reset := context.WithCancel(t.Context())
 		resets <- reset
 		want(ctx, fmt.Sprintf("2001:db8::%x", i), 0)
-		if ctx.Err() == nil {
-			t.Fatalf("the replica got %d requests, want 50", i)
-		}
+		require.Error(t, ctx.Err(), "the replica got %d requests, want 50", i)
 	}
 	want(t.Context(), "2001:db8::ffff:1", http.StatusTooManyRequests)
 	want(t.Context(), "2001:db8:0:1::1", http.StatusOK)
@@ -202,9 +198,7 @@ func run(t *testing.T, name string, args ...string) string {
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir, cmd.Stderr = top, t.Output()
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", cmd, err, out)
-	}
+	require.NoError(t, err, "%s\n%s", cmd, out)
 	return strings.TrimSpace(string(out))
 }
 
@@ -245,7 +239,7 @@ http {
 	uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
 	%[3]s
 }`, dir, clientAddress, local.Replace(string(site)))
-	dbtest.Must(t, os.WriteFile(dir+"/nginx.conf", []byte(conf), 0o644))
+	require.NoError(t, os.WriteFile(dir+"/nginx.conf", []byte(conf), 0o644))
 	program.Start(t, exec.Command("nginx", "-p", dir, "-c", dir+"/nginx.conf"), p.https)
 	return p
 }
