@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"example.com/petstore/internal/example"
 	"example.com/petstore/internal/proof/program"
@@ -48,9 +50,8 @@ func TestAttack(t *testing.T) {
 	certificate := exec.CommandContext(t.Context(), "sh", "-c",
 		`go run "$(go env GOROOT)/src/crypto/tls/generate_cert.go" -ecdsa-curve P256 -host localhost`)
 	certificate.Dir = t.TempDir()
-	if out, err := certificate.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	out, err := certificate.CombinedOutput()
+	require.NoError(t, err, "%s", out)
 	nested := strings.Repeat(`{"a":`, 9000) + "1" + strings.Repeat("}", 9000)
 	small := `{"unknown":` + strings.Repeat("[", 90) + strings.Repeat(`{"":0},`, service.MaxBody/7-50) + "0" + strings.Repeat("]", 90) + "}"
 	for name, a := range map[string]attack{
@@ -90,9 +91,8 @@ func measure(t *testing.T, a attack, certificates string) {
 		begin := time.Now()
 		status, text, err := program.Send(t.Context(), c, method, "https://"+addr+path+query, body)
 		slowest = max(slowest, time.Since(begin))
-		if err != nil || status != want {
-			t.Errorf("%s with another key: got %d %.200s, error %v, want %d", method, status, text, err, want)
-		}
+		assert.NoError(t, err, "%s with another key", method)
+		assert.Equal(t, want, status, "%s with another key: %.200s", method, text)
 	}
 	for _, length := range []int{32_000, 65_000} { // they fill a page; a response has six bytes for each <
 		send(http.StatusCreated, "POST", "", example.BodyNamed(strings.Repeat("<", length)))
@@ -111,9 +111,7 @@ func measure(t *testing.T, a attack, certificates string) {
 	}
 	peak := example.Must(example.Must(procfs.NewProc(p.Pid)).NewStatus()).VmHWM
 	t.Logf("%s: memory %d MiB, sockets %d MiB, slowest response of another key %v", t.Name(), peak>>20, held>>20, slowest.Round(time.Millisecond))
-	if peak+held > podMemory {
-		t.Errorf("got %d bytes, want at most %d", peak+held, podMemory)
-	}
+	assert.LessOrEqual(t, peak+held, uint64(podMemory), "bytes")
 }
 
 // queued returns the bytes that the kernel holds for the connections that a server has accepted.

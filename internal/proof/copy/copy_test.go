@@ -10,6 +10,9 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"example.com/petstore/internal/example"
 )
 
@@ -43,9 +46,7 @@ func TestParts(t *testing.T) {
 			all += commands
 		}
 	}
-	if len(parts) <= len(checks) {
-		t.Errorf("COPY.md: got %d blocks that remove a part, want one for each of checks, and more", len(parts))
-	}
+	assert.Greater(t, len(parts), len(checks), "COPY.md: blocks that remove a part")
 	test("all", all+"go mod tidy\nmake lint")
 }
 
@@ -135,7 +136,6 @@ func run(t *testing.T, dir, commands string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-exc", commands)
 	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }
