@@ -134,7 +134,6 @@ func TestReadme(t *testing.T) {
 
 // number returns the number that a file has in the group of a pattern, or 0 if the file was removed.
 func number(t *testing.T, file, pattern string) int {
-	t.Helper()
 	m := regexp.MustCompile(pattern).FindStringSubmatch(text(file))
 	require.True(t, m != nil || removed(file), "%s: got nothing that matches %s", file, pattern)
 	n, _ := strconv.Atoi(strings.Join(m[min(1, len(m)):], ""))

@@ -170,7 +170,6 @@ func certify(ts *testscript.TestScript, _ bool, args []string) {
 
 // wantRun runs a command in this process, with a fixed key, and checks its exit status and a text in its errors.
 func wantRun(ctx context.Context, t *testing.T, env environment, args string, status int, want string) {
-	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, giveUp)
 	defer cancel()
 	var stderr strings.Builder

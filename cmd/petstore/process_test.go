@@ -85,7 +85,6 @@ func (p pipes) Addr() net.Addr { return new(net.TCPAddr) }
 
 // send sends a request with more lines of the header to the server.
 func (p pipes) send(t *testing.T, method, path, body string, header ...string) (status int, text string) {
-	t.Helper()
 	client, conn := net.Pipe()
 	p <- conn
 	dial := func(context.Context, string, string) (net.Conn, error) { return client, nil }
@@ -118,7 +117,6 @@ func TestUnreadOutput(t *testing.T) {
 // unread runs a command, reads its output up to a line that contains until, and no more. It calls end, which
 // may send a signal by stop, and checks with which status the command exits how long after that.
 func unread(t *testing.T, args, until, want string, end func(l pipes, stop func())) {
-	t.Helper()
 	pipe, in := io.Pipe()
 	l, ended, out := make(pipes), make(chan string, 2), &server.Filter{Writer: in}
 	env := &environment{

@@ -25,7 +25,6 @@ import (
 
 // newClient serves h and returns a client of it.
 func newClient(t *testing.T, h http.Handler) *client.ClientWithResponses {
-	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	return example.Must(client.NewClientWithResponses(s.URL+example.Base(), client.WithKey(program.Key)))

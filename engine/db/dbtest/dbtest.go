@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"example.com/petstore/engine/fault"
 )
@@ -29,28 +31,20 @@ func Must(t testing.TB, err error) {
 
 // WantKind checks that err is an error of a kind.
 func WantKind(t testing.TB, what string, err error, want fault.Kind) {
-	t.Helper()
-	if err == nil || fault.KindOf(err) != want {
-		t.Errorf("%s: got error %v (%v), want %v", what, err, fault.KindOf(err), want)
-	}
+	assert.True(t, err != nil && fault.KindOf(err) == want, "%s: got error %v (%v), want %v", what, err, fault.KindOf(err), want)
 }
 
 // WantError checks that the text of err contains want, or that err is nil if want is empty.
 func WantError(t testing.TB, what string, err error, want string) {
-	t.Helper()
-	if (err == nil) != (want == "") || !strings.Contains(fmt.Sprint(err), want) {
-		t.Errorf("%s: got error %v, want %q in it", what, err, want)
-	}
+	ok := (err == nil) == (want == "") && strings.Contains(fmt.Sprint(err), want)
+	assert.True(t, ok, "%s: got error %v, want %q in it", what, err, want)
 }
 
 // Eventually waits until check returns true.
 func Eventually(t testing.TB, what string, check func() bool) {
-	t.Helper()
 	const patience = 2 * time.Minute // also on a busy machine
 	for deadline := time.Now().Add(patience); !check(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
+		require.True(t, time.Now().Before(deadline), "%s: not within %v", what, patience)
 	}
 }
 
@@ -62,11 +56,10 @@ func NewLog() (*strings.Builder, *slog.Logger) {
 
 // Metrics returns the value of every metric by its name and labels; for a histogram, its count.
 func Metrics(t testing.TB, c prometheus.Collector) map[string]float64 {
-	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(c)
 	families, err := registry.Gather()
-	Must(t, err)
+	require.NoError(t, err)
 	values := map[string]float64{}
 	for _, f := range families {
 		for _, m := range f.Metric {
@@ -147,26 +140,21 @@ func (l *Ledger) Read(t testing.TB, list func(context.Context) (Rows, error)) {
 }
 
 func compare(t testing.TB, rows, known Rows) {
-	t.Helper()
 	for name, want := range known {
-		if got := rows[name]; !slices.Equal(got, want) {
-			t.Errorf("%s: got the identifiers %v, want %v", name, got, want)
-		}
+		assert.True(t, slices.Equal(rows[name], want), "%s: got the identifiers %v, want %v", name, rows[name], want)
 	}
 }
 
 // Wait waits until n more rows are acknowledged.
 func (l *Ledger) Wait(t testing.TB, n int64) {
-	t.Helper()
 	want := l.acknowledged.Load() + n
 	Eventually(t, fmt.Sprintf("%d more rows", n), func() bool { return l.acknowledged.Load() >= want })
 }
 
 // Check stops the clients, and checks that each acknowledged row is there once, and no rejected one.
 func (l *Ledger) Check(t testing.TB, list func(context.Context) (Rows, error)) {
-	t.Helper()
 	l.end()
 	rows, err := list(t.Context())
-	Must(t, err)
+	require.NoError(t, err)
 	compare(t, rows, l.known())
 }

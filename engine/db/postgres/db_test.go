@@ -144,7 +144,6 @@ func TestUnreachable(t *testing.T) {
 		require.NoError(t, err)
 		d := &DB{pool: pool, reads: semaphore.NewWeighted(1)}
 		fails := func(what string, call func() error, want fault.Kind, least, most time.Duration) {
-			t.Helper()
 			began := time.Now()
 			dbtest.WantKind(t, what, call(), want)
 			assert.WithinRange(t, time.Now(), began.Add(least), began.Add(most), what)

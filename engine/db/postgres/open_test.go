@@ -60,7 +60,6 @@ func TestCheck(t *testing.T) {
 		"GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA notebook TO ann")
 	d := mustOpen(t, address)
 	opens := func(params, write, sync, read string) { // parts of the errors of Open without and with RequireSync, and of OpenReader
-		t.Helper()
 		opened, err := notebook.Open(t.Context(), address+params, db.Options{})
 		dbtest.WantError(t, "Open"+params, err, write)
 		_, readErr := notebook.OpenReader(t.Context(), address+params)
@@ -219,13 +218,11 @@ func (d *DB) list(ctx context.Context) (rows dbtest.Rows, err error) {
 }
 
 func (d *DB) mustInsert(t *testing.T) {
-	t.Helper()
 	_, err := d.insert(t.Context(), "Call Zoë 🐕", false)
 	assert.NoError(t, err)
 }
 
 func (d *DB) mustCount(t *testing.T, want int) {
-	t.Helper()
 	rows, err := d.list(t.Context())
 	assert.NoError(t, err)
 	assert.Len(t, slices.Concat(slices.Collect(maps.Values(rows))...), want)
@@ -233,7 +230,6 @@ func (d *DB) mustCount(t *testing.T, want int) {
 
 // mustOpen opens a database and closes it when the test ends.
 func mustOpen(t testing.TB, address string, logger ...*slog.Logger) *DB {
-	t.Helper()
 	d, err := notebook.Open(t.Context(), address, db.Options{Logger: cmp.Or(logger...)})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.Close() })
@@ -242,7 +238,6 @@ func mustOpen(t testing.TB, address string, logger ...*slog.Logger) *DB {
 
 // rejects checks that Open and OpenReader fail with one line that contains want, and no password.
 func rejects(t *testing.T, address, want string) {
-	t.Helper()
 	_, writeErr := notebook.Open(t.Context(), address, db.Options{})
 	_, readErr := notebook.OpenReader(t.Context(), address)
 	for _, err := range []error{writeErr, readErr} {

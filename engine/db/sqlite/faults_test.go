@@ -26,7 +26,6 @@ func strace(call, effect, file string) []string {
 
 // createUnder creates notes in a child under strace, and returns those acknowledged and its error.
 func createUnder(t *testing.T, strace []string, args ...string) (l ledger, stderr string, err error) {
-	t.Helper()
 	cmd := child(t, strace, "create", args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

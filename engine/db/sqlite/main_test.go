@@ -65,7 +65,6 @@ func TestMain(m *testing.M) {
 
 // child returns a command that does work, under the command in wrapper if there is one.
 func child(t testing.TB, wrapper []string, work string, args ...string) *exec.Cmd {
-	t.Helper()
 	program, err := os.Executable()
 	require.NoError(t, err)
 	args = slices.Concat(wrapper, []string{program}, args)
@@ -76,7 +75,6 @@ func child(t testing.TB, wrapper []string, work string, args ...string) *exec.Cm
 
 // wantRun runs a command and checks whether it succeeds, and that its output contains want.
 func wantRun(t testing.TB, c *exec.Cmd, succeeds bool, want string) {
-	t.Helper()
 	out, err := c.CombinedOutput()
 	ok := (err == nil) == succeeds && strings.Contains(string(out), want)
 	assert.True(t, ok, "%s: got %s, error %v, want %q", c, out, err, want)
@@ -112,7 +110,6 @@ func limited(f func() error) error {
 }
 
 func open(t testing.TB, path string) *DB {
-	t.Helper()
 	d, err := schema.Open(t.Context(), path, db.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = limited(d.Close) })
@@ -131,7 +128,6 @@ func create(ctx context.Context, d *DB, text string) (id int64, err error) {
 
 // mustCreate creates notes and returns the identifier of the last one.
 func mustCreate(t testing.TB, d *DB, texts ...string) (id int64) {
-	t.Helper()
 	for _, text := range texts {
 		var err error
 		id, err = create(t.Context(), d, text)
@@ -145,7 +141,6 @@ type ledger map[int64]string
 
 // check checks that the database at path is sound and holds all notes of the ledger, and returns how many it holds.
 func (l ledger) check(t testing.TB, path string) int {
-	t.Helper()
 	d, stored := open(t, path), ledger{}
 	require.NoError(t, d.Read(t.Context(), stored.scan)) // without a limit: there may be many, on a busy machine
 	require.NoError(t, limited(d.Close))
@@ -159,7 +154,6 @@ func (l ledger) check(t testing.TB, path string) int {
 }
 
 func walk(t testing.TB, d *DB) (all ledger) {
-	t.Helper()
 	require.NoError(t, limited(func() error { return d.Read(t.Context(), all.scan) }))
 	return all
 }
@@ -182,7 +176,6 @@ func newPath(t testing.TB) string {
 
 // atRest returns the path of a closed database that holds notes with these texts.
 func atRest(t testing.TB, texts ...string) string {
-	t.Helper()
 	path := newPath(t)
 	d := open(t, path)
 	mustCreate(t, d, texts...)
@@ -192,7 +185,6 @@ func atRest(t testing.TB, texts ...string) string {
 
 // killed returns the path and the notes of a database whose process was killed.
 func killed(t testing.TB) (string, ledger) {
-	t.Helper()
 	used := newPath(t)
 	d := open(t, used)
 	for n := range 20 {
@@ -203,7 +195,6 @@ func killed(t testing.TB) (string, ledger) {
 
 // copyOf returns the path of a copy of a database in use, as a killed process leaves it.
 func copyOf(t testing.TB, used string) string {
-	t.Helper()
 	path := newPath(t)
 	for suffix, content := range contents(t, used) {
 		mustWrite(t, path+suffix, content)
@@ -213,7 +204,6 @@ func copyOf(t testing.TB, used string) string {
 
 // openErrors returns the errors of all that opens the database at path.
 func openErrors(t testing.TB, path string) []error {
-	t.Helper()
 	_, open := schema.Open(t.Context(), path, db.Options{MustExist: true})
 	read := schema.Read(t.Context(), path, new(ledger).scan)
 	_, verify := schema.Verify(t.Context(), path)
@@ -224,7 +214,6 @@ func openErrors(t testing.TB, path string) []error {
 
 // backupOf returns the path of a backup that holds notes with these texts.
 func backupOf(t testing.TB, texts ...string) string {
-	t.Helper()
 	to := newPath(t)
 	_, err := schema.Backup(t.Context(), atRest(t, texts...), to, false)
 	require.NoError(t, err)
@@ -233,7 +222,6 @@ func backupOf(t testing.TB, texts ...string) string {
 
 // wantNotes checks that the file is sound and holds n notes.
 func wantNotes(t testing.TB, path string, n int64) {
-	t.Helper()
 	r, err := schema.Verify(t.Context(), path)
 	require.NoError(t, err)
 	assert.Equal(t, n, r.Rows[0].Count, "notes in %s", path)
@@ -241,7 +229,6 @@ func wantNotes(t testing.TB, path string, n int64) {
 
 // wantFiles checks that the folder of path has exactly these files, and that others may not open them.
 func wantFiles(t testing.TB, path string, want ...string) {
-	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
 	require.NoError(t, err)
 	var got []string
@@ -258,7 +245,6 @@ func wantFiles(t testing.TB, path string, want ...string) {
 
 // contents returns the content of each file whose name begins with path, by the rest of its name.
 func contents(t testing.TB, path string) map[string]string {
-	t.Helper()
 	names, _ := filepath.Glob(path + "*")
 	all := map[string]string{}
 	for _, name := range names {
@@ -271,7 +257,6 @@ func contents(t testing.TB, path string) map[string]string {
 
 // wantUnchanged checks that f leaves the database at path and its log as they are.
 func wantUnchanged(t testing.TB, path string, f func()) {
-	t.Helper()
 	before := contents(t, path)
 	f()
 	after := contents(t, path)
@@ -283,13 +268,11 @@ func wantUnchanged(t testing.TB, path string, f func()) {
 
 // sqlOn runs SQL on a file as another tool would.
 func sqlOn(t testing.TB, path, query string) {
-	t.Helper()
 	conn := connect(path, url.Values{})
 	_, err := conn.Exec(query)
 	require.NoError(t, errors.Join(err, conn.Close()))
 }
 
 func mustWrite(t testing.TB, path, content string) {
-	t.Helper()
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 }

@@ -234,7 +234,6 @@ func TestLogTaken(t *testing.T) {
 
 // damageLeaf overwrites the last leaf page of a table or an index.
 func damageLeaf(t testing.TB, path, name string) {
-	t.Helper()
 	conn := connect(path, url.Values{})
 	var page int64
 	err := conn.QueryRow("SELECT max(pageno) FROM dbstat WHERE name = ? AND pagetype = 'leaf'", name).Scan(&page)

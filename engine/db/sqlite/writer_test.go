@@ -203,7 +203,6 @@ func longText(name string, n int) string {
 
 // read adds the next notes that createAll printed, at most n, and returns their number.
 func (l ledger) read(t testing.TB, lines *bufio.Scanner, n int) (read int) {
-	t.Helper()
 	for ; read < n && lines.Scan(); read++ {
 		var id int64
 		var n int

@@ -25,7 +25,6 @@ import (
 // newCluster starts a Citus cluster. Its first node is the coordinator. The tests that use one run
 // one after the other, since a cluster keeps a machine busy.
 func newCluster(t testing.TB, workers int) (nodes []*pgtest.Server) {
-	t.Helper()
 	for range 1 + workers {
 		nodes = append(nodes, pgtest.Start(t, "--shared_preload_libraries=citus", "--max_prepared_transactions=600",
 			"--max_worker_processes=100", "--citus.recover_2pc_interval=1s", "--citus.max_adaptive_executor_pool_size=1"))
@@ -38,7 +37,6 @@ var distributing sync.Mutex
 
 // distributed creates a database on all nodes, distributes the tables that open creates, and returns its address.
 func distributed(t testing.TB, nodes []*pgtest.Server, open func(address string)) string {
-	t.Helper()
 	distributing.Lock()
 	defer distributing.Unlock()
 	name := "test_" + strings.ToLower(rand.Text())

@@ -43,7 +43,6 @@ func create(ctx context.Context, s store.Store, key pets.IdempotencyKey) error {
 }
 
 func mustCreate(t *testing.T, s store.Store, key pets.IdempotencyKey) pets.Pet {
-	t.Helper()
 	return storetest.Create(t, s, example.Named(key.Key), key)
 }
 
@@ -230,7 +229,6 @@ func TestPlan(t *testing.T) {
 
 // sqlOnPage returns the statements of the block of SQL with a word on a page of deploy/postgres.
 func sqlOnPage(t testing.TB, page, word string) []string {
-	t.Helper()
 	text, err := os.ReadFile("../../../deploy/postgres/" + page)
 	require.NoError(t, err)
 	block := regexp.MustCompile("```sql\n([^`]*" + word + "[^`]*)\n```").FindSubmatch(text)

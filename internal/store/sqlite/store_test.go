@@ -31,7 +31,6 @@ func connect(s storetest.Opened) *sql.DB {
 }
 
 func sqlOn(t testing.TB, s storetest.Opened, query string, args ...any) {
-	t.Helper()
 	conn := connect(s)
 	_, err := conn.ExecContext(t.Context(), query, args...)
 	require.NoError(t, errors.Join(err, conn.Close()))

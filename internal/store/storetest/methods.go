@@ -47,7 +47,6 @@ func testCreatePet(t *testing.T, f Factory) {
 
 // wantRefused checks that a create fails and returns no pet.
 func wantRefused(t testing.TB, s store.Store, p pets.NewPet, key pets.IdempotencyKey, want fault.Kind) {
-	t.Helper()
 	pet, err := s.CreatePet(t.Context(), p, key)
 	dbtest.WantKind(t, fmt.Sprintf("CreatePet(%s, %v)", text(p), key), err, want)
 	assert.Zero(t, pet, "CreatePet(%s, %v): the pet with the error", text(p), key)
@@ -80,7 +79,6 @@ func testPets(t *testing.T, f Factory) {
 
 // wantList checks the page that q selects from a store that holds all.
 func wantList(t testing.TB, s store.Store, all []pets.Pet, q pets.ListQuery) {
-	t.Helper()
 	want := slices.DeleteFunc(slices.Clone(all), func(p pets.Pet) bool {
 		return p.ID <= q.After || !example.Selects(q, p)
 	})
@@ -170,7 +168,6 @@ func testForgetIdempotencyKeys(t *testing.T, f Factory) {
 	all = append(all, first, Create(t, s, example.Pet(), others))
 	f.Age(t, s, others, 2*time.Hour)
 	forget := func(age time.Duration, want int) {
-		t.Helper()
 		n, err := s.ForgetIdempotencyKeys(t.Context(), age)
 		assert.True(t, err == nil && n == want, "ForgetIdempotencyKeys: got %d, error %v, want %d", n, err, want)
 	}
@@ -200,7 +197,6 @@ func newKey(id string, createdAt time.Time) keys.Key {
 }
 
 func wantKeys(t testing.TB, s store.Store, want ...keys.Key) {
-	t.Helper()
 	got, err := s.Keys(t.Context())
 	assert.True(t, err == nil && slices.Equal(got, want), "Keys: got %+v, error %v, want %+v", got, err, want)
 	clear(got) // they are the caller's

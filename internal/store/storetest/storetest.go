@@ -34,7 +34,6 @@ type Opened struct {
 
 // Open opens a store of a kind, and closes it when the test ends.
 func Open(t testing.TB, k store.Kind, address string) Opened {
-	t.Helper()
 	s, err := k.Open(t.Context(), address, db.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, s.Close()) })
@@ -140,7 +139,6 @@ type Fixture struct {
 
 // NewFixture creates a Fixture in s.
 func NewFixture(t testing.TB, s store.Store) Fixture {
-	t.Helper()
 	f := Fixture{Create(t, s, example.Pet(), noKey), newKey("abcdefgh", noon)}
 	require.NoError(t, s.CreateKey(t.Context(), f.Key))
 	return f
@@ -201,7 +199,6 @@ func listQueries() []pets.ListQuery {
 
 // Fill creates n pets.
 func Fill(t testing.TB, s store.Store, n int) {
-	t.Helper()
 	for range n {
 		Create(t, s, example.Pet(), noKey)
 	}
@@ -217,7 +214,6 @@ var noKey pets.IdempotencyKey
 
 // Create creates p, and returns it.
 func Create(t testing.TB, s store.Store, p pets.NewPet, key pets.IdempotencyKey) pets.Pet {
-	t.Helper()
 	pet, err := s.CreatePet(t.Context(), p, key)
 	ok := err == nil && text(pet.NewPet) == text(p) && pet.ID > 0 && pet.ID <= pets.MaxID
 	require.True(t, ok, "CreatePet: got %.500s, error %v, want %.500s", text(pet), err, text(p))
@@ -225,7 +221,6 @@ func Create(t testing.TB, s store.Store, p pets.NewPet, key pets.IdempotencyKey)
 }
 
 func wantPet(t testing.TB, s store.Store, want pets.Pet) {
-	t.Helper()
 	got, err := s.Pet(t.Context(), want.ID)
 	assert.NoError(t, err, "Pet(%d)", want.ID)
 	assert.Equal(t, text(want), text(got), "Pet(%d)", want.ID)
@@ -233,7 +228,6 @@ func wantPet(t testing.TB, s store.Store, want pets.Pet) {
 
 // walk reads all pets that q selects, page by page.
 func walk(t testing.TB, s store.Store, q pets.ListQuery) (all []pets.Pet) {
-	t.Helper()
 	for {
 		asked := q
 		page, err := s.Pets(t.Context(), q)
@@ -252,7 +246,6 @@ func walk(t testing.TB, s store.Store, q pets.ListQuery) (all []pets.Pet) {
 
 // wantAll checks that s holds exactly the pets in want.
 func wantAll(t testing.TB, s store.Store, want []pets.Pet) {
-	t.Helper()
 	got := walk(t, s, pets.ListQuery{Limit: 100})
 	isSame := slices.EqualFunc(got, want, equal)
 	assert.True(t, isSame, "got %d pets %.2000s, want %d pets %.2000s", len(got), text(got), len(want), text(want))

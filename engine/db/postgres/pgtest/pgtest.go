@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
 
 	"example.com/petstore/engine/db/dbtest"
 )
@@ -43,7 +44,6 @@ func init() {
 
 // Start starts an empty server with settings such as --fsync=off.
 func Start(t testing.TB, settings ...string) *Server {
-	t.Helper()
 	s := newServer(t)
 	s.settings = settings
 	s.tool(t, "initdb", "-D", "data", "-N", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--wal-segsize=1", "--no-instructions")
@@ -53,7 +53,6 @@ func Start(t testing.TB, settings ...string) *Server {
 
 // Pair starts a primary and a synchronous standby.
 func Pair(t testing.TB) (primary, standby *Server) {
-	t.Helper()
 	primary = Start(t)
 	standby = primary.Standby(t)
 	primary.Configure(t, "synchronous_standby_names", "standby")
@@ -65,7 +64,6 @@ func Pair(t testing.TB) (primary, standby *Server) {
 
 // Standby starts a standby of s.
 func (s *Server) Standby(t testing.TB) *Server {
-	t.Helper()
 	standby := newServer(t)
 	from := fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=standby", s.port)
 	standby.tool(t, "pg_basebackup", "-D", "data", "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", from)
@@ -75,7 +73,6 @@ func (s *Server) Standby(t testing.TB) *Server {
 
 // Pooler starts a PgBouncer in front of s, with transactions on three connections.
 func (s *Server) Pooler(t testing.TB) *Server {
-	t.Helper()
 	p := newServer(t)
 	text := fmt.Sprintf(`[databases]
 * = host=127.0.0.1 port=%d user=postgres
@@ -87,18 +84,17 @@ auth_type = any
 pool_mode = transaction
 default_pool_size = 3
 `, s.port, p.port)
-	dbtest.Must(t, os.WriteFile(filepath.Join(p.dir, "ini"), []byte(text), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "ini"), []byte(text), 0o644))
 	p.launch(t, p.Address("postgres")+"&default_query_exec_mode=simple_protocol", "pgbouncer", "ini")
 	return p
 }
 
 func newServer(t testing.TB) *Server {
-	t.Helper()
 	s := &Server{}
 	s.dir = s.tool(t, "mktemp", "-d", "-t", "pgtest-XXXXXX")
 	t.Cleanup(func() { s.Kill(); _ = os.RemoveAll(s.dir) })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	dbtest.Must(t, err)
+	require.NoError(t, err)
 	defer l.Close()
 	s.port = l.Addr().(*net.TCPAddr).Port
 	return s
@@ -120,17 +116,13 @@ func (s *Server) command(program string, args ...string) *exec.Cmd {
 
 // tool runs a program and returns its output.
 func (s *Server) tool(t testing.TB, program string, args ...string) string {
-	t.Helper()
 	out, err := s.command(program, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s, of Debian's package postgresql: %v: %s", program, err, out)
-	}
+	require.NoError(t, err, "%s, of Debian's package postgresql: %s", program, out)
 	return strings.TrimSpace(string(out))
 }
 
 // Run starts the server, perhaps again, and waits until it accepts connections.
 func (s *Server) Run(t testing.TB) {
-	t.Helper()
 	args := []string{
 		"-D", "data", "-p", strconv.Itoa(s.port), "-h", "127.0.0.1", "-k", s.dir, "--log_min_messages=fatal",
 		"--max_connections=300", "--shared_buffers=32MB", "--wal_retrieve_retry_interval=100ms",
@@ -140,12 +132,11 @@ func (s *Server) Run(t testing.TB) {
 
 // launch starts a program, again if it ends, and returns once it accepts connections at address.
 func (s *Server) launch(t testing.TB, address, program string, args ...string) {
-	t.Helper()
 	dbtest.Eventually(t, program+" that accepts connections", func() bool {
 		if s.ended() {
 			cmd, done := s.command(program, args...), make(chan error, 1)
 			cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
-			dbtest.Must(t, cmd.Start())
+			require.NoError(t, cmd.Start())
 			s.cmd, s.done = cmd, done
 			go func() { done <- cmd.Wait() }()
 		}
@@ -189,13 +180,11 @@ func (s *Server) Hang() { s.signal(syscall.SIGSTOP) }
 
 // Promote makes a standby the primary and returns once it accepts writes.
 func (s *Server) Promote(t testing.TB) {
-	t.Helper()
 	s.tool(t, "pg_ctl", "promote", "-D", "data", "-w", "-t", "30")
 }
 
 // Configure changes a setting of the running server.
 func (s *Server) Configure(t testing.TB, name, value string) {
-	t.Helper()
 	Exec(t, s.Address("postgres"), "ALTER SYSTEM SET "+name+" = '"+value+"'", "SELECT pg_reload_conf()")
 	dbtest.Eventually(t, name+" "+value, func() bool {
 		return Query[string](t, s.Address("postgres"), "SELECT current_setting($1)", name) == value
@@ -206,7 +195,6 @@ func (s *Server) Configure(t testing.TB, name, value string) {
 
 // Database creates an empty database and returns its address.
 func (s *Server) Database(t testing.TB) string {
-	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
 	Exec(t, s.Address("postgres"), "CREATE DATABASE "+name)
 	return s.Address(name) + "&connect_timeout=20" // for a busy machine
@@ -214,24 +202,18 @@ func (s *Server) Database(t testing.TB) string {
 
 // Exec runs statements on the database at address, each on a connection of its own.
 func Exec(t testing.TB, address string, statements ...string) {
-	t.Helper()
 	for _, sql := range statements {
 		err := connected(address, func(ctx context.Context, c *pgx.Conn) error { _, err := c.Exec(ctx, sql); return err })
-		if err != nil {
-			t.Fatalf("%s: got error %v", sql, err)
-		}
+		require.NoError(t, err, "%s", sql)
 	}
 }
 
 // Query runs a query and returns its only value.
 func Query[T any](t testing.TB, address, query string, args ...any) (value T) {
-	t.Helper()
 	err := connected(address, func(ctx context.Context, c *pgx.Conn) error {
 		return c.QueryRow(ctx, query, args...).Scan(&value)
 	})
-	if err != nil {
-		t.Fatalf("%s: got error %v", query, err)
-	}
+	require.NoError(t, err, "%s", query)
 	return value
 }
 
@@ -249,7 +231,6 @@ func connected(address string, f func(context.Context, *pgx.Conn) error) error {
 
 // CancelSync cancels the waits of statements like one for a standby at the server at address, once there is one.
 func CancelSync(t testing.TB, address, statement string) {
-	t.Helper()
 	const cancel = "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE $1"
 	dbtest.Eventually(t, statement, func() bool { return Query[int](t, address, cancel, statement) > 0 })
 }
