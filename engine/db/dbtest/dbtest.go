@@ -21,14 +21,6 @@ import (
 	"example.com/petstore/engine/fault"
 )
 
-// Must ends the test if there is an error.
-func Must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // WantKind checks that err is an error of a kind.
 func WantKind(t testing.TB, what string, err error, want fault.Kind) {
 	assert.True(t, err != nil && fault.KindOf(err) == want, "%s: got error %v (%v), want %v", what, err, fault.KindOf(err), want)

@@ -101,7 +101,6 @@ type tab struct {
 // newTab starts a service behind a proxy that strips prefix, and a browser, which ends first: a page may go
 // on loading after its test. The console must stay empty, so nothing violates the Content-Security-Policy.
 func newTab(t *testing.T, prefix, public string) *tab {
-	t.Helper()
 	st, s := memory.New(), httptest.NewUnstartedServer(nil)
 	url := "http://" + s.Listener.Addr().String() + prefix
 	options := edge.Options{URL: url, PublicURL: public}
@@ -134,13 +133,11 @@ func newTab(t *testing.T, prefix, public string) *tab {
 }
 
 func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
-	p.Helper()
 	require.NoError(p, chromedp.Do(p.ctx, steps...))
 }
 
 // eval returns the value of a JavaScript expression, awaiting it if it is a promise.
 func eval[T any](p *tab, expression string) T {
-	p.Helper()
 	value, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	require.NoError(p, err, expression)
 	return value
@@ -158,7 +155,6 @@ func (p *tab) until(condition string) {
 
 // wantText checks that the page has texts, and no address of the document.
 func (p *tab) wantText(texts ...string) {
-	p.Helper()
 	for _, text := range texts {
 		p.until(fmt.Sprintf("document.body.innerText.includes(%q)", text))
 	}

@@ -133,7 +133,6 @@ func page(dir string) string { return string(example.Must(os.ReadFile(dir + "/.g
 
 // run runs commands in a folder.
 func run(t *testing.T, dir, commands string) {
-	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-exc", commands)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()

@@ -145,7 +145,6 @@ func TestReplicaLost(t *testing.T) {
 	defer replica.Close()
 	addr := replica.Listener.Addr().String()
 	want := func(proxy proxy, method string, status int, code string) {
-		t.Helper()
 		got, text, err := program.Send(t.Context(), newHTTPClient(), method, "https://"+proxy.https+example.ListPath(), "{}")
 		assert.Equal(t, status, got, "%s: %s (%v)", method, text, err)
 		assert.Contains(t, text, `"code":"`+code+`"`, method)
@@ -178,7 +177,6 @@ func TestClientLimit(t *testing.T) {
 	t.Cleanup(replica.Close)
 	proxy, c := startNginx(t, replica.Listener.Addr().String()), newHTTPClient()
 	want := func(ctx context.Context, address string, status int) {
-		t.Helper()
 		got, _, err := program.Send(ctx, c, http.MethodGet, "https://"+proxy.https+example.ListPath(), "", clientAddress+": "+address)
 		require.Equal(t, status, got, "%s: error %v", address, err)
 	}
@@ -194,7 +192,6 @@ func TestClientLimit(t *testing.T) {
 
 // run runs a program and returns its standard output.
 func run(t *testing.T, name string, args ...string) string {
-	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir, cmd.Stderr = top, t.Output()
 	out, err := cmd.Output()
@@ -213,7 +210,6 @@ func socket(t *testing.T) string { return "unix:" + t.TempDir() + "/http.sock" }
 
 // startNginx runs deploy/proxy/nginx.conf for localhost, in one process, which ends with the test.
 func startNginx(t *testing.T, replicas ...string) proxy {
-	t.Helper()
 	dir := t.TempDir()
 	p := proxy{program.FreeAddress(t), program.FreeAddress(t), dir + "/cert.pem", dir + "/access.log"}
 	run(t, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",

@@ -56,7 +56,6 @@ func NewStore(t testing.TB) string { return Stores[address.Kinds[0].Name](t)() }
 
 // Open opens the store at an address until the test ends.
 func Open(t testing.TB, text string) store.Store {
-	t.Helper()
 	var a address.Address
 	require.NoError(t, a.Set(text))
 	st := example.Must(a.Open(t.Context(), text, db.Options{}))
@@ -107,7 +106,6 @@ func (p *Process) Stop() error {
 // Serve runs .bin/petstore for a package of internal/proof, and returns once it listens at addr.
 // The program accepts Key unless PETSTORE_API_KEYS is set.
 func Serve(t testing.TB, addr string, args ...string) *Process {
-	t.Helper()
 	cmd := exec.Command("../../../.bin/petstore", append([]string{"serve", "--addr", addr}, args...)...)
 	cmd.Env = append([]string{"PETSTORE_API_KEYS=" + Key}, os.Environ()...)
 	return Start(t, cmd, addr)

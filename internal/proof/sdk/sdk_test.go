@@ -186,7 +186,6 @@ func proxy(h http.Handler, fault string) http.HandlerFunc {
 
 // newDir returns a directory beside the checkout that has one file.
 func newDir(t *testing.T, file, text string) string {
-	t.Helper()
 	dir := t.TempDir() + "/client"
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	require.NoError(t, os.Symlink(example.Must(filepath.Abs("../../..")), dir+"/../petstore"))
@@ -198,7 +197,6 @@ func page() string { return string(example.Must(os.ReadFile("../../../.github/CL
 
 // block returns the first block of a kind in a section of the page, without prompts.
 func block(t *testing.T, section, kind string) string {
-	t.Helper()
 	block := regexp.MustCompile("(?s)# " + section + "\n.*?\n```" + kind + "\n(.*?)\n```").FindStringSubmatch(page())
 	require.NotNil(t, block, "%s: a block %s", section, kind)
 	return strings.TrimPrefix(strings.ReplaceAll(block[1], "\n$ ", "\n"), "$ ")
