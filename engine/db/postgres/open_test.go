@@ -68,10 +68,10 @@ func TestCheck(t *testing.T) {
 		dbtest.WantError(t, "Open with RequireSync"+params, strictErr, cmp.Or(write, sync))
 		assert.NotContains(t, fmt.Sprint(err, readErr, strictErr), "can be reached", params)
 		if err == nil {
-			assert.Equal(t, sync == "", dbtest.Metrics(t, opened)["postgres_sync"] == 1, "postgres_sync with "+params)
+			assert.Equal(t, sync == "", dbtest.Metrics(t, opened)["postgres_sync"] == 1, "postgres_sync"+params)
 		}
 		if strictErr == nil {
-			assert.EqualValues(t, 1, dbtest.Metrics(t, strict)["postgres_sync_required"], params)
+			assert.EqualValues(t, 1, dbtest.Metrics(t, strict)["postgres_sync_required"], "postgres_sync_required"+params)
 		}
 	}
 	opens("", "", `synchronous_standby_names is ""`, "")

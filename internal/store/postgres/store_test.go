@@ -75,11 +75,8 @@ func TestStore(t *testing.T) {
 
 // factory opens stores at the addresses that database returns.
 func factory(database func(testing.TB) string) storetest.Factory {
-	exec := func(t testing.TB, s storetest.Opened, format string, args ...any) {
-		pgtest.Exec(t, s.Address, fmt.Sprintf(format, args...))
-	}
 	remove := func(t testing.TB, s storetest.Opened, id int64) {
-		exec(t, s, "DELETE FROM petstore.pets WHERE id = %d", id)
+		pgtest.Exec(t, s.Address, fmt.Sprintf("DELETE FROM petstore.pets WHERE id = %d", id))
 	}
 	return storetest.Factory{
 		Kind: Kind, Address: database,
@@ -89,11 +86,12 @@ func factory(database func(testing.TB) string) storetest.Factory {
 		},
 		Remove: remove,
 		Last: func(t testing.TB, s storetest.Opened, id int64) {
-			exec(t, s, "SELECT setval('petstore.pets_id_seq'::regclass, %d)", id)
+			pgtest.Exec(t, s.Address, fmt.Sprintf("SELECT setval("+sequence+", %d)", id))
 		},
 		Age: func(t testing.TB, s storetest.Opened, key pets.IdempotencyKey, by time.Duration) {
-			exec(t, s, "UPDATE petstore.idempotency_keys SET created_at = '%s' WHERE key = '%s' AND key_id = '%s'", // Citus takes no STABLE function
-				time.Now().Add(-by).Format(time.RFC3339Nano), key.Key, key.KeyID)
+			created := time.Now().Add(-by).Format(time.RFC3339Nano) // Citus takes no STABLE function
+			pgtest.Exec(t, s.Address, fmt.Sprintf("UPDATE petstore.idempotency_keys SET created_at = '%s'"+
+				" WHERE key = '%s' AND key_id = '%s'", created, key.Key, key.KeyID))
 		},
 	}
 }
