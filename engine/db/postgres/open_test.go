@@ -185,7 +185,13 @@ func TestMigrateConcurrently(t *testing.T) {
 	pooled := strings.Replace(direct, server.Host(), server.Pooler(t).Host(), 1)
 	var opened sync.WaitGroup
 	for i := range 8 {
-		opened.Go(func() { mustOpen(t, []string{direct, pooled}[i%2]).mustInsert(t) })
+		opened.Go(func() {
+			d, err := notebook.Open(t.Context(), []string{direct, pooled}[i%2], db.Options{})
+			if assert.NoError(t, err) {
+				defer d.Close()
+				d.mustInsert(t)
+			}
+		})
 	}
 	opened.Wait()
 	mustOpen(t, pooled).mustCount(t, 8)
