@@ -23,7 +23,8 @@ import (
 
 // WantKind checks that err is an error of a kind.
 func WantKind(t testing.TB, what string, err error, want fault.Kind) {
-	assert.True(t, err != nil && fault.KindOf(err) == want, "%s: got error %v (%v), want %v", what, err, fault.KindOf(err), want)
+	got := fault.KindOf(err)
+	assert.True(t, err != nil && got == want, "%s: got error %v (%v), want %v", what, err, got, want)
 }
 
 // WantError checks that the text of err contains want, or that err is nil if want is empty.
