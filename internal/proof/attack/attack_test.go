@@ -87,7 +87,6 @@ func measure(t *testing.T, a attack, certificates string) {
 	}}
 	var slowest time.Duration
 	send := func(want int, method, query, body string) {
-		t.Helper()
 		begin := time.Now()
 		status, text, err := program.Send(t.Context(), c, method, "https://"+addr+path+query, body)
 		slowest = max(slowest, time.Since(begin))

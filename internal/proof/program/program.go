@@ -114,7 +114,6 @@ func Serve(t testing.TB, addr string, args ...string) *Process {
 // Start runs a program, and returns once it listens at addr, HOST:PORT or unix:PATH. If the test
 // fails, it logs the end of what the program printed, unless cmd has another use for it.
 func Start(t testing.TB, cmd *exec.Cmd, addr string) *Process {
-	t.Helper()
 	var out bytes.Buffer
 	if cmd.Stdout == nil && cmd.Stderr == nil {
 		cmd.Stdout, cmd.Stderr = &out, &out
