@@ -141,7 +141,7 @@ func start(b *testing.B, newAddress func() string) (servers []*program.Process) 
 			url := "http://" + s.Addr + example.ListPath()
 			for range stored {
 				status, text, err := program.Send(b.Context(), http.DefaultClient, "POST", url, random(bodies))
-				if !assert.True(b, err == nil && status == http.StatusCreated, "%s, error %v", text, err) {
+				if !assert.True(b, err == nil && status == http.StatusCreated, "got %d %s, error %v", status, text, err) {
 					return
 				}
 			}
