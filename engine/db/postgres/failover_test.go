@@ -150,7 +150,7 @@ func TestTwoPrimaries(t *testing.T) {
 	mustOpen(t, higher.Address("postgres")).mustInsert(t)
 	pgtest.Exec(t, higher.Address("postgres"), "CREATE TABLE more AS SELECT generate_series(1, 10000)", "CHECKPOINT")
 	log, logger := dbtest.NewLog()
-	two := mustOpen(t, among(lower, higher), logger)
+	two := mustOpen(t, among(lower, higher)+"&connect_timeout=20", logger) // for a busy machine
 	two.mustCount(t, 2)
 	assert.Regexp(t, "^.* level=ERROR .* used="+higher.Host()+" .* other="+lower.Host()+" .*\n$", log, "one line")
 	higher.Kill()

@@ -53,7 +53,7 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	owner := server.Address("postgres")
-	address := strings.Replace(owner, "postgres@", "ann@", 1)
+	address := strings.Replace(owner, "postgres@", "ann@", 1) + "&connect_timeout=20" // for a busy machine
 	_ = mustOpen(t, owner).Close()
 	pgtest.Exec(t, owner, "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC", // as on some clouds: no timeline
 		"CREATE ROLE ann LOGIN", "GRANT USAGE ON SCHEMA notebook TO ann",
