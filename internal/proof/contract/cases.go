@@ -7,7 +7,6 @@ import (
 	"path"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -123,7 +122,7 @@ func create(t *testing.T, s *contract.Suite) {
 	}
 }
 
-// longTexts tests that a page ends at its limit, or with the pet that brings the texts to 32 KiB.
+// longTexts tests that a page ends with the pet that brings the texts to 32 KiB.
 func longTexts(t *testing.T, s *contract.Suite) {
 	const most = 32 << 10
 	add := func(body string) string {
@@ -131,7 +130,7 @@ func longTexts(t *testing.T, s *contract.Suite) {
 		return path.Base(got.Header.Get("Location"))
 	}
 	next := "/v1/pets?limit=100&after=" + add(example.Body())
-	pages := [][]int{{most - 1, 100}, slices.Repeat([]int{100}, 100), {most - 200, 199, 100}, {most}, {200, most - 200}}
+	pages := [][]int{{most - 1, 100}, {most - 200, 199, 100}, {most}, {200, most - 200}}
 	for _, sizes := range pages {
 		for _, size := range sizes {
 			add(example.BodyNamed(example.LongText(size)))
