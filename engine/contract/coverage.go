@@ -97,6 +97,7 @@ func (s *Suite) recordParameters(got Response) {
 		if isMissing || len(texts) == 0 {
 			continue
 		}
+		s.seen[id+place+" value"] = true
 		s.queries[id+place] = append(s.queries[id+place], url.Values{p.Name: texts}.Encode())
 		s.differs(place, texts[0]) // for otherIdentifiers
 	}
@@ -117,6 +118,7 @@ func due(r *routers.Route) (all []string) {
 	add(parameter(r, "Idempotency-Key") != nil, " repeat")
 	for _, p := range parameters(r) {
 		add(isGet, placeOf(p)+" effect")
+		add(!isGet && p.In != openapi3.ParameterInPath, placeOf(p)+" value")
 	}
 	add(isGet && parameter(r, "limit") != nil, " walk")
 	return all
@@ -130,9 +132,9 @@ func (s *Suite) want(t *testing.T, name, what string) {
 // coverage tests that every response, header and property that a client can cause has been seen, but for the 408.
 func (s *Suite) coverage(t *testing.T) {
 	table := "only cases test: filters together, writes at once without an Idempotency-Key, keys of refused requests,\n" +
-		"of two operations, of long ago or in another case, what a body leaves out, bodies other than JSON, the order\n" +
-		"in a property, headers and properties that the document lacks, jobs that are missing for a while, and what\n" +
-		"a write changes elsewhere; tested of each operation:"
+		"of two operations, of long ago or in another case, what a body leaves out, bodies other than JSON, limits of a\n" +
+		"write's parameters, the order in a property, headers and properties that the document lacks, jobs that are\n" +
+		"missing for a while, and what a write changes elsewhere; tested of each operation:"
 	for _, r := range s.operations {
 		id := r.Operation.OperationID
 		lacks := func(p *openapi3.Parameter) bool {
