@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"testing"
 
-	"example.com/petstore/engine/docs"
-	"example.com/petstore/engine/edge"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"example.com/petstore/engine/docs"
+	"example.com/petstore/engine/edge"
 )
 
 const notes = `{openapi: 3.0.3, info: {title: Notes & <more>, version: 1.0.0}, servers: [{url: /v1}], paths: {}}`

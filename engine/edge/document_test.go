@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/petstore/engine/fault"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"example.com/petstore/engine/fault"
 )
 
 func TestNewRejects(t *testing.T) {

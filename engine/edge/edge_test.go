@@ -18,12 +18,13 @@ import (
 	"testing"
 	"time"
 
-	"example.com/petstore/engine/fault"
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"example.com/petstore/engine/fault"
 )
 
 //go:embed testdata/books.yaml

@@ -6,9 +6,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 
+	"github.com/labstack/echo/v4"
+
 	"example.com/petstore/engine/edge"
 	"example.com/petstore/engine/fault"
-	"github.com/labstack/echo/v4"
 )
 
 const document = `{

@@ -13,9 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"example.com/petstore/engine/fault"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"example.com/petstore/engine/fault"
 )
 
 const fixedToken = "a-fixed-key-of-the-operator"

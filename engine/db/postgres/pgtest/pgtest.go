@@ -136,7 +136,7 @@ func (s *Server) launch(t testing.TB, address, program string, args ...string) {
 		if s.ended() {
 			cmd, done := s.command(program, args...), make(chan error, 1)
 			cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
-			require.NoError(t, cmd.Start())
+			require.NoError(t, cmd.Start(), "of Debian's packages postgresql and pgbouncer")
 			s.cmd, s.done = cmd, done
 			go func() { done <- cmd.Wait() }()
 		}
